@@ -5,7 +5,8 @@ import PackageDescription
 
 let settings: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny")]
 
-// A package of its own, so that the library is built as its users build it: a dependency, release, no unsafe flags.
+// A package of its own, so that the library is built as its users build it: a dependency, release,
+// no unsafe flags.
 let package = Package(
     name: "Benchmarks",
     dependencies: [

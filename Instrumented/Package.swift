@@ -8,7 +8,8 @@ let settings: [SwiftSetting] = [
     .strictMemorySafety(), .enableUpcomingFeature("ExistentialAny"), .define("INSTRUMENTED"),
 ]
 
-/// `stress` over a copy of the library with seeded bugs and points at which threads are delayed: see README.md.
+/// `stress` over a copy of the library with seeded bugs and points at which threads are delayed:
+/// see README.md.
 let package = Package(
     name: "Instrumented",
     products: [.executable(name: "stress", targets: ["stress"])],

@@ -119,10 +119,10 @@ build_client() {
     echo "$(swift build -c release "${package[@]}" --show-bin-path)/client"
 }
 
-# follow EXECUTABLE MANGLED NAME ALLOWED OBSERVERS [ONCE [SHORT]]: follows one function; hot-path.awk says what the words mean.
+# follow EXECUTABLE MANGLED NAME ALLOWED OBSERVERS [ONCE]: follows one function; hot-path.awk says what the words mean.
 follow() {
     objdump -d --no-show-raw-insn --disassemble="$2" "$1" |
-        awk -v name="$3" -v allowed="$4" -v observers="$5" -v once="${6:-}" -v short="${7:-0}" \
+        awk -v name="$3" -v allowed="$4" -v observers="$5" -v once="${6:-}" \
             -v relocations="$work/relocations" -f "$scripts/hot-path.awk"
 }
 
@@ -307,8 +307,6 @@ check_variants() {
     variant check_property "$cell" "copies a pinned value under a mutex" "read-modify-write" \
         "s/$body/\1cellLock.withLock { \$0 += 1 }\n&/" \
         '@usableFromInline internal let cellLock = Mutex(0)'
-    variant check_property "$cell" "pins every string" "nothing returns without a call" \
-        's/Encoding\.isAlwaysInline \|\| _fastPath\(Encoding\.isImmediate\(words\)\)/Encoding.isAlwaysInline/'
     variant check_property "$announcing" "copies an array for a change" "ArrayBuffer|swift_allocObject" \
         "s/$forms/\1copyArray(closure.observer)\n&/" \
         "@inlinable @inline(__always) internal func copyArray$array"

@@ -5,7 +5,7 @@
 #
 # Variables: name (shown), allowed (regular expression of symbols that may be called), relocations (file: objdump -R),
 # observers (calls of observers, through their addresses: some, any number, or none), once (regular expression of symbols that
-# may be called in one place only; none if empty), short (1: there must be a way to a return on which nothing is called).
+# may be called in one place only; none if empty).
 # Exit code: 0 nothing found, 1 something found, 3 not a function that can be followed.
 #
 # The main path is the control flow from the entry without the branches that are taken where the kernel has no membarrier.
@@ -259,22 +259,6 @@ function isOutside(i,    word) {
     return operands[i] !~ /^\*/ && !(canonical(word[1]) in number)
 }
 
-# Whether a return can be reached from instruction `i` without a call.
-function returns(i,    operation, word) {
-    for (; i <= count; i++) {
-        if (i in tried) return 0
-        tried[i] = 1
-        operation = operations[i]
-        if (operation == "ret") return 1
-        if (operation ~ /^(call|ud2|hlt)/) return 0
-        if (operation !~ /^j/) continue
-        split(operands[i], word, " ")
-        if (operands[i] !~ /^\*/ && !isOutside(i) && returns(number[canonical(word[1])])) return 1
-        if (operation == "jmp") return 0
-    }
-    return 0
-}
-
 END {
     if (count == 0) {
         print name ": not disassembled"
@@ -287,7 +271,6 @@ END {
         onPath++
         inspect(i)
     }
-    if (short && !returns(1)) problem(1, "nothing returns without a call")
     calls = ""
     for (callee in cold) calls = calls " " callee
     print name

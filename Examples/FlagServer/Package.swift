@@ -82,7 +82,8 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        // What stands between routes and clients. It knows nothing of flags, and does not use the library.
+        // What stands between routes and clients. It knows nothing of flags, and does not use the
+        // library.
         .target(
             name: "HTTPEdge",
             dependencies: [

@@ -13,8 +13,8 @@ let package = Package(
         .executable(name: "six-properties", targets: ["SixProperties"]),
     ],
     dependencies: [
-        // The name, not the folder's: a checkout may be called anything. The traits are FlagServer's, so that both can
-        // be built in one folder.
+        // The name, not the folder's: a checkout may be called anything. The traits are
+        // FlagServer's, so that both can be built in one folder.
         .package(
             name: "ConcurrentObserve",
             path: "../..",

@@ -5,21 +5,24 @@ import ConcurrentObserve
 import Dispatch
 public import Logging
 
-/// Warns of callbacks that do not return, and of mailboxes that grow, by their labels, for as long as it is referenced.
+/// Warns of callbacks that do not return, and of mailboxes that grow, by their labels, for as long
+/// as it is referenced.
 ///
-/// It looks on a dispatch queue of its own, so that it goes on where every thread of the cooperative pool is blocked by such callbacks. Looking
-/// costs the callbacks and the notifications nothing.
+/// It looks on a dispatch queue of its own, so that it goes on where every thread of the
+/// cooperative pool is blocked by such callbacks. Looking costs the callbacks and the notifications
+/// nothing.
 ///
 /// ```swift
 /// let watch = StuckCallbackWatch(logger: logger)
 /// ```
 ///
-/// Each call of a callback is warned of once, when it has been seen running for the limit, and reported once more, as a notice, when it has
-/// returned. The metadata has the label of the observation, property or registry as `label`, and the age as `running-seconds`.
+/// Each call of a callback is warned of once, when it has been seen running for the limit, and
+/// reported once more, as a notice, when it has returned. The metadata has the label of the
+/// observation, property or registry as `label`, and the age as `running-seconds`.
 ///
-/// A mailbox is warned of when more events wait in it than the limit, again each time their number has
-/// doubled, and once more, as a notice, when fewer than 1,024 do. The metadata has `label`, `pending-events`, and
-/// of the process `process-pending-events` and `process-peak-pending-events`.
+/// A mailbox is warned of when more events wait in it than the limit, again each time their number
+/// has doubled, and once more, as a notice, when fewer than 1,024 do. The metadata has `label`,
+/// `pending-events`, and of the process `process-pending-events` and `process-peak-pending-events`.
 public final class StuckCallbackWatch: Sendable {
     private let logger: Logger
     private let limit: Duration
@@ -29,7 +32,7 @@ public final class StuckCallbackWatch: Sendable {
     private let queue = DispatchQueue(label: "observe-stuck-watch", qos: .utility)
     private let pendingLimit: UInt64
 
-    /// What was warned of and is not over. One look passes it on to the next.
+    /// The warnings that are not over. One look passes them on to the next.
     private struct Known {
         var stuck: [RunningCallback.ID: RunningCallback] = [:]
         /// With how many events waited.
@@ -41,8 +44,10 @@ public final class StuckCallbackWatch: Sendable {
     /// - Parameters:
     ///   - logger: What the warnings go to. It is called on the watch's queue.
     ///   - limit: How long a callback may run before it is warned of.
-    ///   - interval: How long to wait between two looks: a callback may run for so much longer than the limit before it is noticed.
-    ///   - pendingLimit: How many events may wait in a mailbox before it is warned of: 1,024 at least.
+    ///   - interval: How long to wait between two looks: a callback may run for so much longer than
+    ///     the limit before it is noticed.
+    ///   - pendingLimit: How many events may wait in a mailbox before it is warned of: 1,024 at
+    ///     least.
     public init(
         logger: Logger,
         limit: Duration = .seconds(5),
@@ -59,16 +64,18 @@ public final class StuckCallbackWatch: Sendable {
         Self.look(again: self, in: .zero, Known())
     }
 
-    /// Begins to watch, with looks at the times of a clock: for tests, which pass a clock that they advance.
+    /// Begins to watch, with looks at the times of a clock: for tests, which pass a clock that they
+    /// advance.
     ///
-    /// A task waits for the clock, so a look is late where every thread of the cooperative pool is blocked. How long a callback has been
-    /// running is real time.
+    /// A task waits for the clock, so a look is late where every thread of the cooperative pool is
+    /// blocked. How long a callback has been running is real time.
     ///
     /// - Parameters:
     ///   - logger: What the warnings go to. It is called on the watch's queue.
     ///   - limit: How long a callback may run before it is warned of.
     ///   - interval: How long to wait between two looks.
-    ///   - pendingLimit: How many events may wait in a mailbox before it is warned of: 1,024 at least.
+    ///   - pendingLimit: How many events may wait in a mailbox before it is warned of: 1,024 at
+    ///     least.
     ///   - clock: The clock that measures the interval.
     public init(
         logger: Logger,
@@ -155,7 +162,7 @@ extension LargeMailbox {
 }
 
 extension RunningCallback {
-    /// What it observes, for people.
+    /// The name of the observation, for people.
     fileprivate var source: String { label.map { "'\($0)'" } ?? "an observation without a label" }
 
     fileprivate var metadata: Logger.Metadata {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Macros
-/// Makes a computed variable of a `@ConcurrentObservable` class observable: a derived value of the variables that it reads.
+/// Makes a computed variable of a `@ConcurrentObservable` class observable: a derived value of the
+/// variables that it reads.
 ///
 /// ```swift
 /// @ConcurrentObservable
@@ -14,27 +15,31 @@
 /// print(engine.observedProperties.isHealthy.value)
 /// ```
 ///
-/// `observedProperties` has the variable as a `Derived`, made from the same body when it is first needed. It depends on the
-/// observed and derived variables that the body has read last, also on those of models that are values of these:
-/// `engine.rpm` in a body depends on `engine` and on its `rpm`. It is computed again when one of them changes, and its
-/// observers receive the results that differ.
+/// `observedProperties` has the variable as a `Derived`, made from the same body when it is first
+/// needed. It depends on the observed and derived variables that the body has read last, also on
+/// those of models that are values of these: `engine.rpm` in a body depends on `engine` and on its
+/// `rpm`. It is computed again when one of them changes, and its observers receive the results that
+/// differ.
 ///
-/// The variable itself stays what it is: `engine.isHealthy` runs the body on the present values, one after the other. If
-/// other threads change several of them at once, it may see some before and some after. The `Derived` never does, and keeps
-/// its result: read it where that matters.
+/// The variable itself stays what it is: `engine.isHealthy` runs the body on the present values,
+/// one after the other. If other threads change several of them at once, it may see some before and
+/// some after. The `Derived` never does, and keeps its result: read it where that matters.
 ///
-/// - The body has no `set`, and is not `async`. It reads the class's variables and constants by name. It cannot use `self`
-///   otherwise, nor methods of the class, nor computed variables without this mark: what they read would not be followed.
-///   Static members are named with their type.
-/// - Models, optional ones, and arrays of them are followed where the body reads their observed and derived variables. One that
-///   is used as itself is refused: handed to a function, of a written type, asked for a variable that is not observed. Where
-///   the model itself is the result, or is compared, write `unfollowed(engine)`: what is read of that is not followed.
-/// - Bind a model's model to a name before a closure reads it: `let gears = engine.gears`, then `gears.map { $0.number }`.
-/// - What the body reads of models in dictionaries, sets, and other containers, or of values of a generic parameter's type, is not
-///   followed.
-/// - Beside this mark the variable has no attributes that change what it means: no result builder, wrapper, or global actor.
-/// - The body cannot read the class's variables in closures that escape, as those of `lazy` and `Task`, nor in methods of a
-///   type that it declares. `#function` is another name there.
+/// - The body has no `set`, and is not `async`. It reads the class's variables and constants by
+///   name. It cannot use `self` otherwise, nor methods of the class, nor computed variables without
+///   this mark: what they read would not be followed. Static members are named with their type.
+/// - Models, optional ones, and arrays of them are followed where the body reads their observed and
+///   derived variables. One that is used as itself is refused: handed to a function, of a written
+///   type, asked for a variable that is not observed. Where the model itself is the result, or is
+///   compared, write `unfollowed(engine)`: what is read of that is not followed.
+/// - Bind a model's model to a name before a closure reads it: `let gears = engine.gears`, then
+///   `gears.map { $0.number }`.
+/// - What the body reads of models in dictionaries, sets, and other containers, or of values of a
+///   generic parameter's type, is not followed.
+/// - Beside this mark the variable has no attributes that change what it means: no result builder,
+///   wrapper, or global actor.
+/// - The body cannot read the class's variables in closures that escape, as those of `lazy` and
+///   `Task`, nor in methods of a type that it declares. `#function` is another name there.
 /// - A mistake in the body is reported twice.
 @attached(peer)
 public macro ConcurrentDerived() =

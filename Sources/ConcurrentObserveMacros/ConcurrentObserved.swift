@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Macros
-/// Gives one variable observed storage. `@ConcurrentObservable` attaches it to the variables of a class; it is not written by hand.
+/// Gives one variable observed storage. `@ConcurrentObservable` attaches it to the variables of a
+/// class; it is not written by hand.
 @attached(accessor, names: named(init), named(get), named(set))
 @attached(peer, names: prefixed(_))
 public macro ConcurrentObserved() =
     #externalMacro(module: "ConcurrentObserveMacrosPlugin", type: "ConcurrentObservedMacro")
 
-/// Gives one variable whose type is the class's alone observed storage. `@ConcurrentObservable` attaches it; it is not written by hand.
+/// Gives one variable whose type is the class's alone observed storage. `@ConcurrentObservable`
+/// attaches it; it is not written by hand.
 @attached(accessor, names: named(init), named(get), named(set))
 @attached(peer, names: prefixed(_))
 public macro ConcurrentObserved(isHidden: Bool) =

@@ -4,9 +4,10 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// Conformances that the compiler writes from what a class stores, which for a model are its observed properties.
+/// Conformances that the compiler writes from what a class stores, which for a model are its
+/// observed properties.
 enum Codability {
-    /// What is missing in a class that says it can be encoded or decoded.
+    /// Reports the parts that are missing in a class that says it can be encoded or decoded.
     ///
     /// A class that can be neither is left as it is: the compiler would complain of the properties.
     static func problem(of model: ClassDeclSyntax) -> Diagnostic? {
@@ -31,7 +32,7 @@ enum Codability {
         )
     }
 
-    /// Of `Decodable` and `Encodable`, those that the type stands for.
+    /// The protocols that the type stands for, among `Decodable` and `Encodable`.
     private static func names(of type: TypeSyntax) -> [String] {
         switch type.as(TypeSyntaxEnum.self) {
         case .identifierType(let named): names(of: named.name.text)

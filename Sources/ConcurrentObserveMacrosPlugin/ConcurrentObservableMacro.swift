@@ -7,9 +7,11 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
-/// `@ConcurrentObservable`: marks the variables of a class as observed, collects them where key paths look, and conforms the class.
+/// `@ConcurrentObservable`: marks the variables of a class as observed, collects them where key
+/// paths look, and conforms the class.
 ///
-/// Every complaint is made by the member role, once; the other roles leave out what it has complained of.
+/// Every complaint is made by the member role, once; the other roles leave out what it has
+/// complained of.
 struct ConcurrentObservableMacro {}
 
 // MARK: - The observed properties, for key paths and for removal
@@ -91,7 +93,7 @@ extension ModelClass {
         lines { isSuch($0) ? "" : nil }.contains("")
     }
 
-    /// What `line` makes of the observed variables, under the conditions that these are under.
+    /// The lines that `line` makes of the observed variables, inside the same `#if` conditions.
     func lines(_ line: (ObservedVariable) -> String?) -> [String] { lines(of: members, line) }
 
     private func lines(
@@ -105,7 +107,8 @@ extension ModelClass {
         }
     }
 
-    /// What `line` makes of the declarations of variables, under the conditions that these are under.
+    /// The lines that `line` makes of the declarations of variables, inside the same `#if`
+    /// conditions.
     func declarationLines(
         of members: MemberBlockItemListSyntax,
         _ line: (VariableDeclSyntax) -> String?
@@ -164,7 +167,8 @@ extension ConcurrentObservableMacro: ExtensionMacro {
         }
         switch ModelClass.read(declaration, attribute: node) {
         case .read(let model):
-            // A complaint stands alone: the compiler would find fault with the variable, too, which is left as it is.
+            // Reports the macro's problem only: the compiler would also find fault with the
+            // variable, which is left as it is.
             let isChecked = model.problems(in: context).isEmpty
             return [
                 try ExtensionDeclSyntax("nonisolated extension \(type.trimmed): \(raw: list(isChecked: isChecked)) {}")
@@ -176,8 +180,8 @@ extension ConcurrentObservableMacro: ExtensionMacro {
 
     /// The conformance of a class that is refused: it cannot be used, since nothing compiles.
     ///
-    /// Without it a subclass makes the compiler crash (Swift 6.3.1): it looks for the conformance that the macro is declared
-    /// to add.
+    /// Without it a subclass makes the compiler crash (Swift 6.3.1): it looks for the conformance
+    /// that the macro is declared to add.
     private static func unusable(
         _ model: ClassDeclSyntax,
         _ type: String,
@@ -200,9 +204,10 @@ extension ConcurrentObservableMacro: ExtensionMacro {
 }
 
 extension ModelClass {
-    /// What cannot be done with the members that are compiled.
+    /// The problems of the members that are compiled.
     ///
-    /// Where a compiler does not say to the macro which those are, members under a condition are left to the compiler.
+    /// If the compiler does not report which members it compiles, members under a condition are
+    /// left to it.
     fileprivate func problems(in context: some MacroExpansionContext) -> [Diagnostic] {
         let compiled = members.compiled(for: context.buildConfiguration)
         return compiled.flatMap { member -> [Diagnostic] in

@@ -4,9 +4,10 @@
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// `@ConcurrentObserved`: the storage and the accessors of one variable. `@ConcurrentObservable` attaches it.
+/// `@ConcurrentObserved`: the storage and the accessors of one variable. `@ConcurrentObservable`
+/// attaches it.
 struct ConcurrentObservedMacro {
-    /// The argument that says that the variable's type is the class's alone.
+    /// The argument that says that only the class can name the variable's type.
     static let hidden = "isHidden: true"
 }
 
@@ -61,7 +62,8 @@ extension ConcurrentObservedMacro: AccessorMacro {
 }
 
 extension ConcurrentObservedMacro {
-    /// The variable, if it is one that can be observed: what cannot is the class's macro's to complain of.
+    /// The variable, if it is one that can be observed: what cannot is the class's macro's to
+    /// complain of.
     private static func variable(
         _ declaration: some DeclSyntaxProtocol,
         _ attribute: AttributeSyntax

@@ -3,8 +3,9 @@
 #if Macros
 import SwiftSyntax
 
-// The constants of a model: `Properties` finds each as a dynamic member, a `Constant`. So a derived value reads it of a model
-// that it follows. One whose type is not Sendable, or cannot be copied, is no such member.
+// The constants of a model: `Properties` finds each as a dynamic member, a `Constant`. So a derived
+// value reads it of a model that it follows. One whose type is not Sendable, or cannot be copied,
+// is no such member.
 
 extension ConcurrentObservableMacro {
     private static let type = "_Constants"
@@ -63,7 +64,8 @@ extension TypeSyntax {
     /// Whether it is `some P`, which only one declaration can mean.
     fileprivate var isOpaque: Bool { tokens(viewMode: .sourceAccurate).contains { $0.tokenKind == .keyword(.some) } }
 
-    /// Whether it is one of the library's types of properties: what is read of such a constant would not be followed.
+    /// Whether it is one of the library's types of properties: what is read of such a constant
+    /// would not be followed.
     fileprivate var isProperty: Bool {
         let name = self.as(IdentifierTypeSyntax.self)?.name.text ?? self.as(MemberTypeSyntax.self)?.name.text
         return ["Observed", "WeakObserved", "ReadOnly", "Derived", "Group", "PropertyList"].contains(name)

@@ -6,18 +6,22 @@ import SwiftLexicalLookup
 import SwiftSyntax
 import SwiftSyntaxBuilder
 
-/// The body of a derived variable, with its reads made through a reader: `rpm` becomes `_derivedReader.follow(_rpm)`.
+/// The body of a derived variable, with its reads made through a reader: `rpm` becomes
+/// `_derivedReader.follow(_rpm)`.
 ///
-/// What the body declares itself under a name of the class, it means: names are looked up as the compiler does.
+/// What the body declares itself under a name of the class, it means: names are looked up as the
+/// compiler does.
 final class DerivedBody: SyntaxRewriter {
     private let names: DerivedNames
     private let variable: DerivedVariable
     private let model: String
-    /// What the body needs of the object, by the name under which the function captures it.
+    /// The kinds of the members that the body uses, by the names under which the function captures
+    /// them.
     private(set) var captures: [String: DerivedNames.Kind] = [:]
     private(set) var problems: [Diagnostic] = []
 
-    /// The names of the reader and of the object, which the body sees: none that the body would name.
+    /// The names of the reader and of the object, which the body sees: none that the body would
+    /// name.
     static let reader = "_derivedReader"
     static let object = "_derivedObject"
 
@@ -70,7 +74,7 @@ final class DerivedBody: SyntaxRewriter {
             .with(\.initializer, InitializerClauseSyntax(equal: .equalToken(trailingTrivia: .space), value: value))
     }
 
-    /// What stands for a member of the class.
+    /// The expression that replaces a member of the class.
     private func read(_ name: TokenSyntax, at node: some ExprSyntaxProtocol) -> ExprSyntax {
         let text = name.bareText
         guard let kind = names.kinds[text] else { return ExprSyntax(node) }

@@ -3,10 +3,10 @@
 #if Macros
 import SwiftSyntax
 
-/// What the members of a model are to the body of a derived variable that names them.
+/// Classifies the members of a model for the body of a derived variable that names them.
 struct DerivedNames {
     enum Kind {
-        /// Has what the body reads: `object._rpm`.
+        /// An observed variable: the body reads its storage, `object._rpm`.
         case observed(storage: String)
         case derived
         case constant

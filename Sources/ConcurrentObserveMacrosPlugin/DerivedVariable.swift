@@ -13,7 +13,7 @@ struct DerivedVariable {
     let type: TypeSyntax
     /// Who may observe it; with a space behind, or empty for the access of the class.
     let access: String
-    /// Whether its type is the class's alone, so that no key path can lead to it.
+    /// Whether only the class can name its type, so that no key path can lead to it.
     let isHidden: Bool
     let body: CodeBlockItemListSyntax
 

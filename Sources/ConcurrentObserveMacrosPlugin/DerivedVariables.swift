@@ -5,10 +5,11 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-// The derived variables of a class. They stand in a type of their own, which makes each when it is first needed.
+// The derived variables of a class. They stand in a type of their own, which makes each when it is
+// first needed.
 
 extension DerivedVariable {
-    /// What the class calls its derived variables, and their type.
+    /// The name of the class's member that holds its derived variables, and the name of its type.
     static let storage = "_derivedProperties"
     static let storageType = "_DerivedProperties"
 
@@ -41,7 +42,7 @@ extension ConcurrentObservableMacro {
 }
 
 extension ModelClass {
-    /// What `line` makes of the derived variables, under the conditions that these are under.
+    /// The lines that `line` makes of the derived variables, inside the same `#if` conditions.
     func derivedLines(_ line: (DerivedVariable) -> String?) -> [String] {
         let lines = declarationLines(of: members) { declaration in
             guard case .derived(let variable) = DerivedVariable.read(declaration, privateTypes: privateTypes)
@@ -59,7 +60,7 @@ extension ModelClass {
 
     private var derivedNames: DerivedNames { DerivedNames(members, privateTypes: privateTypes) }
 
-    /// What is wrong with a variable that is marked as a derived one.
+    /// The problems of a variable that is marked as a derived one.
     func derivedProblems(of declaration: VariableDeclSyntax) -> [Diagnostic] {
         switch DerivedVariable.read(declaration) {
         case .unmarked: return []
@@ -111,8 +112,8 @@ extension ModelClass {
 
     /// The expression that makes a derived variable.
     ///
-    /// Its function captures what it reads, and not the object, which keeps it. The compiler reports what it does not like about
-    /// the body at the variable's lines.
+    /// Its function captures what it reads, and not the object, which keeps it. The compiler
+    /// reports what it does not like about the body at the variable's lines.
     fileprivate func making(_ variable: DerivedVariable, _ context: some MacroExpansionContext) -> String {
         let body = DerivedBody(variable, derivedNames, model: name)
         let statements = body.statements.trimmedDescription

@@ -4,8 +4,8 @@
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-// Observed properties whose types the compiler infers, and weak ones. They stand in types of their own;
-// `Properties` finds them there as dynamic members.
+// Observed properties whose types the compiler infers, and weak ones. They stand in types of their
+// own; `Properties` finds them there as dynamic members.
 
 extension ConcurrentObservableMacro {
     /// The types and the storage of those that are found as dynamic members, if there are any.
@@ -28,8 +28,8 @@ extension ConcurrentObservableMacro {
 
     /// One of the types, and its storage.
     ///
-    /// The compiler reports what it does not like about its properties, as a type that is not Sendable, at the
-    /// lines of the variables.
+    /// The compiler reports what it does not like about its properties, as a type that is not
+    /// Sendable, at the lines of the variables.
     private static func dynamic(
         _ model: ModelClass,
         _ context: some MacroExpansionContext,
@@ -76,7 +76,7 @@ enum DynamicKind: CaseIterable {
         }
     }
 
-    /// What finds the members of this kind.
+    /// The subscript that finds the members of this kind.
     func `subscript`(access: String) -> [String] {
         let isReadOnly = self == .readOnly
         let type = isReadOnly ? ObservedVariable.readOnlyDynamicType : ObservedVariable.dynamicType

@@ -6,12 +6,13 @@ import SwiftSyntax
 
 /// Settings in an initialiser that are changes, and come before everything has a value.
 ///
-/// The compiler says of them that `self` is used too early, which is not expected of an assignment. What is found here it
-/// would refuse for certain: something that needs a value has got none anywhere above.
+/// The compiler says of them that `self` is used too early, which is not expected of an assignment.
+/// What is found here it would refuse for certain: something that needs a value has got none
+/// anywhere above.
 struct EarlySettings {
     /// The variables that have a value from the beginning.
     private var begun: Set<String> = []
-    /// What gets its value in the initialisers.
+    /// The variables that get their values in the initialisers.
     private var required: [String] = []
 
     init(_ members: [MemberBlockItemSyntax]) {

@@ -7,7 +7,8 @@ import SwiftSyntax
 /// A class that can be a model: final, and isolated to no actor.
 struct ModelClass {
     let name: String
-    /// The access of what is added to it, with a space behind; empty for that of the class itself.
+    /// The access of the members that are added, with a space behind; empty if it is the same as
+    /// the class's.
     let access: String
     /// The names of the types that it has for itself.
     let privateTypes: Set<String>
@@ -113,7 +114,8 @@ struct ModelClass {
         )
     }
 
-    /// An attribute that isolates the class: `@MainActor`. Other global actors cannot be distinguished from other attributes.
+    /// An attribute that isolates the class: `@MainActor`. Other global actors cannot be
+    /// distinguished from other attributes.
     private static func isolation(of model: ClassDeclSyntax) -> AttributeSyntax? {
         model.attributes.lazy.compactMap { $0.as(AttributeSyntax.self) }.first { $0.simpleName == "MainActor" }
     }

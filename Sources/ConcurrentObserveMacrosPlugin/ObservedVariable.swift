@@ -8,11 +8,12 @@ import SwiftSyntax
 struct ObservedVariable {
     /// The name as written, backticks included.
     let name: String
-    /// What has the property: a member of the object.
+    /// The name of the object's member that holds the property.
     let storage: String
-    /// The type of the storage: `Observed<…>`, or `WeakObserved<…>` for a weak variable; nil if the compiler infers it.
+    /// The type of the storage: `Observed<…>`, or `WeakObserved<…>` for a weak variable; nil if the
+    /// compiler infers it.
     let storageType: String?
-    /// What the property begins with, as an argument.
+    /// The property's initial value, as an argument.
     let initialValue: String?
     /// Who may observe the property; with a space behind, or empty for the access of the class.
     let access: String
@@ -21,15 +22,16 @@ struct ObservedVariable {
     let storageAccess: String
     /// Whether others than those who may set the variable may observe it: they get a `ReadOnly`.
     let isReadOnly: Bool
-    /// Whether its type is the class's alone, so that no key path can lead to it.
+    /// Whether only the class can name its type, so that no key path can lead to it.
     let isHidden: Bool
 
     let isWeak: Bool
     /// Where it is declared.
     let binding: PatternBindingSyntax
 
-    /// Whether the property stands in a type of its own, which is the only place that has its type: those whose types the
-    /// compiler infers, and weak ones, since it complains of an unsuitable type wherever that is written.
+    /// Whether the property stands in a type of its own, which is the only place that has its type:
+    /// those whose types the compiler infers, and weak ones, since it complains of an unsuitable
+    /// type wherever that is written.
     var isDynamic: Bool { !isHidden && (storageType == nil || isWeak) }
 
     /// The type by which others get the property; nil if the compiler infers it.
@@ -105,11 +107,13 @@ struct ObservedVariable {
         )
     }
 
-    /// What the class calls the properties that are found as dynamic members, and their type.
+    /// The name of the class's member for properties found as dynamic members, and the name of its
+    /// type.
     static let dynamicStorage = "_dynamicProperties"
     static let dynamicType = "_DynamicProperties"
 
-    /// What finds the dynamic members of one kind that are shown read-only.
+    /// The name of the class's member for dynamic members that are shown read-only, and the name of
+    /// its type.
     static let readOnlyDynamicStorage = "_readOnlyDynamicProperties"
     static let readOnlyDynamicType = "_ReadOnlyDynamicProperties"
 
@@ -142,7 +146,7 @@ extension VariableDeclSyntax {
         modifiers.contains { [.keyword(.static), .keyword(.class)].contains($0.name.tokenKind) }
     }
 
-    /// Whether the variable is the class's alone.
+    /// Whether only the class can use the variable.
     var isPrivate: Bool {
         modifiers.contains { $0.name.tokenKind == .keyword(.private) && $0.detail == nil }
     }
@@ -185,7 +189,8 @@ extension VariableDeclSyntax {
         }
     }
 
-    /// Attributes that change what storage is: property wrappers, macros, and global actors look alike.
+    /// Attributes that change what storage is: property wrappers, macros, and global actors look
+    /// alike.
     private var wrapperProblems: [Diagnostic] {
         attributes.compactMap { $0.as(AttributeSyntax.self) }
             .filter { $0.simpleName.first!.isUppercase && $0.simpleName != "ConcurrentObserved" }
@@ -268,7 +273,7 @@ extension ExprSyntax {
 }
 
 extension TypeSyntax {
-    /// What an optional is one of, and whether the type is an optional.
+    /// The type that an optional wraps, or the type itself; and whether the type is an optional.
     fileprivate var unwrappedOptional: (wrapped: TypeSyntax, isOptional: Bool) {
         if let optional = self.as(OptionalTypeSyntax.self) { return (optional.wrappedType.trimmed, true) }
         if let optional = self.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) {

@@ -4,7 +4,7 @@
 import SwiftCompilerPlugin
 import SwiftSyntaxMacros
 
-/// What the compiler starts to expand the macros of `ConcurrentObserveMacros`.
+/// The program that the compiler starts to expand the macros of `ConcurrentObserveMacros`.
 @main
 struct Plugin: CompilerPlugin {
     let providingMacros: [any Macro.Type] = [

@@ -4,17 +4,17 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// What the macro cannot do, and what to do about it.
+/// An error: says what the macro cannot do, and what to do about it.
 struct Problem: DiagnosticMessage {
     let message: String
-    /// What distinguishes it from the others.
+    /// The name that distinguishes this problem from the others.
     let name: String
 
     var diagnosticID: MessageID { MessageID(domain: "ConcurrentObserve", id: name) }
     var severity: DiagnosticSeverity { .error }
 }
 
-/// What a fix-it does.
+/// The text of a fix-it: what applying it does.
 struct Remedy: FixItMessage {
     let message: String
     let name: String
@@ -43,9 +43,11 @@ extension AttributeListSyntax {
     /// Whether an attribute of this name is among them.
     func has(_ name: String) -> Bool { contains { $0.as(AttributeSyntax.self)?.simpleName == name } }
 
-    /// Attributes of which nothing is known: property wrappers, result builders, macros, and global actors look alike.
+    /// Attributes that the macro does not know. Property wrappers, result builders, macros and
+    /// global actors look alike.
     ///
-    /// - Parameter mark: An attribute that is known, beside those that say who may use a declaration, and how it is compiled.
+    /// - Parameter mark: An attribute that is known, beside those that say who may use a
+    ///   declaration, and how it is compiled.
     func unknown(but mark: String? = nil) -> [AttributeSyntax] {
         flatMap { element -> [AttributeSyntax] in
             switch element {

@@ -4,9 +4,10 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// Types that are not Sendable by their very spelling. The compiler finds the others, at the storage.
+/// Types that are not Sendable by their very spelling. The compiler finds the others, at the
+/// storage.
 enum SendableText {
-    /// What is wrong with the type that is written for a variable, if its text shows it.
+    /// The problem with the type that is written for a variable; nil if its text shows none.
     static func problem(in type: TypeSyntax, of variable: String) -> Diagnostic? {
         guard let (part, remedy) = firstOffence(in: type) else { return nil }
         return Diagnostic(
@@ -24,7 +25,8 @@ enum SendableText {
 
     /// The first part that is not Sendable, and what to write instead.
     ///
-    /// It looks into what is Sendable when its parts are, and no further: other generic types decide for themselves.
+    /// It looks into what is Sendable when its parts are, and no further: other generic types
+    /// decide for themselves.
     private static func firstOffence(in type: TypeSyntax) -> (part: TypeSyntax, remedy: String?)? {
         switch type.as(TypeSyntaxEnum.self) {
         case .functionType: (type, "@Sendable \(type.trimmedDescription)")

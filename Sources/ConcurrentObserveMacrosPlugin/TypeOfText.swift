@@ -3,7 +3,7 @@
 #if Macros
 import SwiftSyntax
 
-/// What the text of a value shows about its type.
+/// The type of a value, as far as its text shows it.
 enum TypeOfText {
     /// This type, as it is written.
     case known(TypeSyntax)

@@ -6,7 +6,7 @@ import SwiftSyntax
 
 /// Types to which a weak property cannot refer by their very spelling.
 enum WeakText {
-    /// What is wrong with the type that is written for a weak variable, if its text shows it.
+    /// The problem with the type that is written for a weak variable; nil if its text shows none.
     static func problem(in type: TypeSyntax, of variable: String) -> Diagnostic? {
         guard isExistential(type) else { return nil }
         return Diagnostic(

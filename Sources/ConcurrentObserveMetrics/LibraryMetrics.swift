@@ -5,7 +5,8 @@ import ConcurrentObserve
 public import CoreMetrics
 import Synchronization
 
-/// How the library is doing, as metrics: what `ConcurrentObserveDiagnostics` has, under names of a prefix.
+/// How the library is doing, as metrics: what `ConcurrentObserveDiagnostics` has, under names of a
+/// prefix.
 ///
 /// | Metric | Kind | What it shows |
 /// | --- | --- | --- |
@@ -17,7 +18,8 @@ import Synchronization
 /// | `oldest_callback_seconds` | meter | how long the oldest running callback has been seen running; 0 when none is |
 /// | `reclaimed`, `grace_periods`, `dropped_events`, `tokens_released_early` | counter | since the process began |
 ///
-/// One object for a process: counters are increased by what has happened since the last publication of this very object.
+/// One object for a process: counters are increased by what has happened since the last publication
+/// of this very object.
 public final class LibraryMetrics: Sendable {
     private let observers: Meter
     private let backlog: Meter
@@ -31,14 +33,15 @@ public final class LibraryMetrics: Sendable {
     private let droppedEvents: Counter
     private let tokensReleasedEarly: Counter
 
-    // What the counters have been increased to. No lock: a thread could hold it while the process forks, and the metrics' system
-    // is the user's code.
+    // What the counters have been increased to. No lock: a thread could hold it while the process
+    // forks, and the metrics' system is the user's code.
     private let publishedReclaimed = Atomic<Int>(0)
     private let publishedGracePeriods = Atomic<Int>(0)
     private let publishedDroppedEvents = Atomic<Int>(0)
     private let publishedTokensReleasedEarly = Atomic<Int>(0)
 
-    /// The address of the meters of mailboxes, or 0. A publication takes them, and puts them back: no lock here, either.
+    /// The address of the meters of mailboxes, or 0. A publication takes them, and puts them back:
+    /// no lock here, either.
     private let mailboxMeters = Atomic<UInt>(0)
 
     private final class MailboxMeters {
@@ -57,7 +60,8 @@ public final class LibraryMetrics: Sendable {
     ///
     /// - Parameters:
     ///   - prefix: What their names begin with, before an underscore.
-    ///   - factory: The system that they belong to; the one that is bootstrapped, unless it is given.
+    ///   - factory: The system that they belong to; the one that is bootstrapped, unless it is
+    ///     given.
     public init(prefix: String = "concurrent_observe", factory: any MetricsFactory = MetricsSystem.factory) {
         observers = Meter(label: "\(prefix)_observers", factory: factory)
         backlog = Meter(label: "\(prefix)_backlog", factory: factory)
@@ -79,7 +83,8 @@ public final class LibraryMetrics: Sendable {
 
     /// Sets all metrics to the library's present figures. Any thread; never waits.
     ///
-    /// Of calls that overlap, each meter keeps the value of the last that sets it. Counters increase by everything exactly once.
+    /// Of calls that overlap, each meter keeps the value of the last that sets it. Counters
+    /// increase by everything exactly once.
     ///
     /// - Complexity: O(threads).
     public func publish() {
@@ -99,8 +104,8 @@ public final class LibraryMetrics: Sendable {
 
     /// Sets the meters of the largest mailboxes; one that is not large any more is set to 0 once.
     private func publishMailboxes() {
-        // Acquire and release, both: the object goes from one publication to the next. None: the first publication, or one that
-        // overlaps with another.
+        // Acquire and release, both: the object goes from one publication to the next. None: the
+        // first publication, or one that overlaps with another.
         let taken = MailboxMeters.take(mailboxMeters.exchange(0, ordering: .acquiringAndReleasing))
         let meters = taken ?? MailboxMeters()
         publish(&meters.byLabel)
@@ -151,9 +156,11 @@ public final class LibraryMetrics: Sendable {
 }
 
 extension Counter {
-    /// Increases the counter by what has come since; a figure that was read while it changed may be lower than before.
+    /// Increases the counter by what has come since; a figure that was read while it changed may be
+    /// lower than before.
     fileprivate func increase(_ last: borrowing Atomic<Int>, to total: Int) {
-        // Relaxed: a statistic; nothing is read because of it. `max` gives each increase to one call.
+        // Relaxed: a statistic; nothing is read because of it. `max` gives each increase to one
+        // call.
         let before = last.max(total, ordering: .relaxed).oldValue
         if total > before { increment(by: total - before) }
     }

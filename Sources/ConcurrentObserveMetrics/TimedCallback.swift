@@ -20,8 +20,8 @@ extension Timer {
         }
     }
 
-    /// A callback of two parameters that also records how long each of its calls took: one that receives
-    /// its owner, or its observation, too.
+    /// A callback of two parameters that also records how long each of its calls took: one that
+    /// receives its owner, or its observation, too.
     ///
     /// A callback that is not wrapped is not timed, and costs nothing.
     public func timing<First, Second>(

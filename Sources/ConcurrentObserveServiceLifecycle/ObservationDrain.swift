@@ -5,9 +5,11 @@ import ConcurrentObserve
 import Dispatch
 public import ServiceLifecycle
 
-/// Waits at shutdown until what the library was given to reclaim is reclaimed: captures destroyed, `onEnd` called.
+/// Waits at shutdown until what the library was given to reclaim is reclaimed: captures destroyed,
+/// `onEnd` called.
 ///
-/// Services shut down in the reverse order of their registration: name it first, and it drains after all others have ended.
+/// Services shut down in the reverse order of their registration: name it first, and it drains
+/// after all others have ended.
 ///
 /// ```swift
 /// let drain = ObservationDrain(within: .seconds(5))
@@ -32,10 +34,11 @@ public struct ObservationDrain: Service {
     ///   - clock: The clock that measures the limit.
     public init(within limit: Duration, clock: some Clock<Duration>) { (self.limit, self.clock) = (limit, clock) }
 
-    /// Waits for the graceful shutdown, then drains, without blocking a thread of the cooperative pool.
+    /// Waits for the graceful shutdown, then drains, without blocking a thread of the cooperative
+    /// pool.
     ///
-    /// A cancelled service ends at once, before the shutdown and while it drains; what is left to reclaim is reclaimed
-    /// without it, and the thread that waits for that waits until the limit.
+    /// A cancelled service ends at once, before the shutdown and while it drains; what is left to
+    /// reclaim is reclaimed without it, and the thread that waits for that waits until the limit.
     ///
     /// - Throws: `ObservationDrainError` if the limit was reached.
     public func run() async throws {
@@ -45,7 +48,8 @@ public struct ObservationDrain: Service {
             return
         }
         let deadline = clock == nil ? ContinuousClock.now + limit : nil
-        // A stream, which ends for its reader when the task is cancelled: the drain itself cannot be interrupted.
+        // A stream, which ends for its reader when the task is cancelled: the drain itself cannot
+        // be interrupted.
         let (outcomes, drain) = AsyncStream.makeStream(of: DrainOutcome.self)
         DispatchQueue.global().async {
             drain.yield(ConcurrentObserveDiagnostics.drain(deadline: deadline))
@@ -68,7 +72,7 @@ public struct ObservationDrain: Service {
 
 /// The drain has reached its limit: a callback is still running, or a deinitialiser blocks.
 public struct ObservationDrainError: Error, CustomStringConvertible {
-    /// What was not reclaimed then.
+    /// How many ended observations and replaced values were not reclaimed in time.
     public let backlog: Int
 
     /// How long the drain had waited.

@@ -61,7 +61,8 @@ public final class ManualClock: Clock {
     public var sleeps: Int { state.update { $0.sleeps } }
 
     /// Moves the clock forward, and wakes every task whose time has come, the earliest first. It
-    /// does not wait until a woken task runs; a task that sleeps again sleeps from the new moment on.
+    /// does not wait until a woken task runs; a task that sleeps again sleeps from the new moment
+    /// on.
     ///
     /// - Parameter duration: By how much.
     /// - Precondition: `duration` is zero or more.

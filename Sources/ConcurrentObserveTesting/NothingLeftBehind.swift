@@ -101,8 +101,8 @@ extension Trait where Self == NothingLeftBehind {
     /// missing, the issue is at the test.
     public static var leavesNothingBehind: NothingLeftBehind { leavesNothingBehind(within: .seconds(10)) }
 
-    /// As ``leavesNothingBehind``, with another limit: how long the end of the test waits until what
-    /// was retired is reclaimed. It waits for what the whole process has retired until then.
+    /// As ``leavesNothingBehind``, with another limit: how long the end of the test waits until
+    /// what was retired is reclaimed. It waits for what the whole process has retired until then.
     public static func leavesNothingBehind(within limit: Duration) -> NothingLeftBehind {
         NothingLeftBehind(within: limit)
     }

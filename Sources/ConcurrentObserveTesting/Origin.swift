@@ -4,7 +4,8 @@ import ConcurrentObserve
 import Runtime
 import Testing
 
-/// Who made an observation: the calls that led to it, as addresses until a report needs their names.
+/// Who made an observation: the calls that led to it, as addresses until a report needs their
+/// names.
 struct Origin: Sendable {
     private let backtrace: Backtrace?
 
@@ -63,7 +64,7 @@ struct Origin: Sendable {
 
     private func isOfLibrary(_ symbol: String) -> Bool {
         ["$s17ConcurrentObserve", "$s24ConcurrentObserveTesting"].contains { module in
-            // A longer name, such as that of a module of tests, has another length in front.
+            // A longer name, such as a test module's, has another length in front.
             symbol.hasPrefix(module)
         }
     }

@@ -8,9 +8,9 @@ import Dispatch
 ///
 /// The running test has the trait `leavesNothingBehind`, and the call waits for this test's
 /// observations. It neither sleeps nor polls. It does not wait for iterators: a loop may never ask
-/// for the next element. Do not call it in a callback that it waits for. It waits until everything is
-/// destroyed that the whole process had retired: tests that block callbacks or deinitialisers belong
-/// into a `.serialized` suite.
+/// for the next element. Do not call it in a callback that it waits for. It waits until everything
+/// is destroyed that the whole process had retired: tests that block callbacks or deinitialisers
+/// belong into a `.serialized` suite.
 ///
 /// ```swift
 /// car.mileage.value = 7

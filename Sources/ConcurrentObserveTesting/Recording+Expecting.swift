@@ -31,9 +31,9 @@ extension Recording {
     ///   - limit: How long to wait for all of them.
     ///   - clock: The clock that measures the limit.
     ///   - sourceLocation: Where an issue is recorded. Leave it out.
-    /// - Throws: If the events are others, or do not come within the limit: the test has failed, and
-    ///   the issue has the difference, a line for each event. `CancellationError` once the task is
-    ///   cancelled.
+    /// - Throws: If the events are others, or do not come within the limit: the test has failed,
+    ///   and the issue has the difference, a line for each event. `CancellationError` once the task
+    ///   is cancelled.
     public func expect(
         _ expected: [Element],
         within limit: Duration = .seconds(10),
@@ -51,9 +51,9 @@ extension Recording {
     ///   - limit: How long to wait for all of them.
     ///   - clock: The clock that measures the limit.
     ///   - sourceLocation: Where an issue is recorded. Leave it out.
-    /// - Throws: If the values are others, or do not come within the limit: the test has failed, and
-    ///   the issue has the difference, a line for each change with its reason, its old value and
-    ///   its version. `CancellationError` once the task is cancelled.
+    /// - Throws: If the values are others, or do not come within the limit: the test has failed,
+    ///   and the issue has the difference, a line for each change with its reason, its old value
+    ///   and its version. `CancellationError` once the task is cancelled.
     public func expect<Value: Equatable>(
         _ expected: [Value],
         within limit: Duration = .seconds(10),

@@ -18,8 +18,8 @@ import Testing
 /// try recording.expectNoEvents()
 /// ```
 ///
-/// Each event is expected once, in the order of arrival. An event that is left when the recording is
-/// released fails the test. The observation ends with the recording. Any thread may use it.
+/// Each event is expected once, in the order of arrival. An event that is left when the recording
+/// is released fails the test. The observation ends with the recording. Any thread may use it.
 public final class Recording<Element: Sendable>: Sendable {
     let events: Awaited<RecordedEvents<Element>>
     private let sourceLocation: SourceLocation

@@ -16,7 +16,7 @@ extension Promises.MigrationTests {
     @Test("Each right-hand side of its tables stands in the code below, which compiles and runs")
     func rightHandSides() throws {
         let source = try String(contentsOfFile: #filePath, encoding: .utf8)
-        // Code alone, and nothing above it.
+        // Only code, and nothing above it.
         let code = source.components(separatedBy: "// MARK: - Right-hand sides").last!
             .split(separator: "\n").filter { !$0.trimmed.hasPrefix("//") }.joined(separator: "\n").withoutSpace
         let snippets = try article.split(separator: "\n").flatMap(rightHandSide)
@@ -129,7 +129,7 @@ private func plain(_ item: Any) -> String {
     return mirror.children.first.map { plain($0.value) } ?? "nil"
 }
 
-/// What is shown while `body` runs.
+/// The lines that are shown while `body` runs.
 private func shows(_ body: () -> Void) -> [String] {
     // Changes that earlier examples have left undelivered are delivered now, not in between.
     ConcurrentObserveDiagnostics.drain()

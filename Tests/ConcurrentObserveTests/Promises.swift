@@ -4,6 +4,7 @@ import Testing
 
 /// The contract, promise by promise: every suite is nested here.
 ///
-/// One test at a time: the diagnostics, the reclamation thread and `drain` are the process's, and several tests block threads.
+/// One test at a time: the diagnostics, the reclamation thread and `drain` are the process's, and
+/// several tests block threads.
 @Suite("Promises", .serialized)
 struct Promises {}

@@ -196,7 +196,8 @@ struct BreakingTests {
 }
 
 extension EtcdMirror where Value == String {
-    /// Waits until the mirror is complete up to a revision, or has what etcd has: other keys may have had the last revisions.
+    /// Waits until the mirror is complete up to a revision, or has what etcd has: other keys may
+    /// have had the last revisions.
     func waitUntil(_ revision: Int64, within limit: Duration, orEqual client: TestClient) async throws {
         try await eventually("revision \(revision)", within: limit) {
             if position.value >= revision { return true }

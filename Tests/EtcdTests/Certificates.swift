@@ -47,7 +47,7 @@ final class Certificates: Sendable {
         )
     }
 
-    /// What a server of etcd's needs.
+    /// The arguments that a server of etcd needs.
     func arguments(_ name: String) -> [String] {
         ["--cert-file", path("\(name).crt"), "--key-file", path("\(name).key")]
     }

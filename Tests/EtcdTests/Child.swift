@@ -10,16 +10,18 @@ final class Child: Sendable {
     private let input: FileHandle
     private let output: Mutex<FileHandle>
 
-    /// What the child has written to standard output and the test has not read.
+    /// The bytes that the child has written to standard output and the test has not read.
     private let rest = Mutex(Data())
 
     /// - Parameters:
     ///   - arguments: A program with its arguments.
-    ///   - ends: Whether the shell around the program ends it, at the end of the shell's own standard input; if not, the program gets that input.
+    ///   - ends: Whether the shell around the program ends it, at the end of the shell's own
+    ///     standard input; if not, the program gets that input.
     init(_ arguments: [String], ends: Bool = true) throws {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/bash")
-        // The first line is the process id, written before the program can write. The shell keeps no standard output: it ends with the program.
+        // The first line is the process id, written before the program can write. The shell keeps
+        // no standard output: it ends with the program.
         let guarded = #"exec 3<&0; (echo $BASHPID; exec "$@" <&3) & exec >&-; wait"#
         let watched = #"(echo $BASHPID; exec "$@" </dev/null) & exec >&-; cat >/dev/null; kill -9 %1"#
         process.arguments = ["-c", ends ? watched : guarded, "bash"] + arguments
@@ -51,7 +53,8 @@ final class Child: Sendable {
     /// The next line of standard output. Blocks.
     ///
     /// - Parameter limit: For how long at most, in milliseconds; -1 for as long as it takes.
-    /// - Returns: nil at the end of the output, and at the limit: a program that was asked and is silent for so long has hung.
+    /// - Returns: nil at the end of the output, and at the limit: a program that was asked and is
+    ///   silent for so long has hung.
     func readLine(within limit: Int32 = 30_000) -> String? {
         rest.withLock { rest in
             output.withLock { output in

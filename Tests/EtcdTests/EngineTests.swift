@@ -6,7 +6,7 @@ import ConcurrentObserveEtcd
 import Foundation
 import Testing
 
-/// The public protocol alone: nothing here knows etcd.
+/// Tests of the public protocol: nothing here knows etcd.
 @Suite("Mirrors of another engine", .timeLimit(.minutes(1)))
 struct EngineTests {
     private var configuration: MirrorConfiguration {

@@ -36,7 +36,7 @@ final class EtcdCluster: Sendable {
         var command: [String] = []
     }
 
-    /// What the test's own clients need for TLS.
+    /// The settings that the test's own clients need for TLS.
     struct Access: Sendable {
         let tls: EtcdConfiguration.TLS
     }
@@ -111,7 +111,8 @@ final class EtcdCluster: Sendable {
         try FileManager.default.removeItem(at: folder.appendingPathComponent(nodes[index].name))
     }
 
-    /// Starts a node without data as a new member of the cluster, which forgets the one that had them.
+    /// Starts a node without data as a new member of the cluster, which forgets the one that had
+    /// them.
     func joinAnew(_ index: Int, inPlaceOf member: UInt64) async throws {
         let others = nodes.indices.filter { $0 != index }.map { nodes[$0].url }
         try await control("member remove \(String(member, radix: 16))", at: others)
@@ -148,7 +149,8 @@ final class EtcdCluster: Sendable {
         guard await onThread({ child.readLine() }) != nil else { throw TestFailure("etcdctl \(command) fails") }
     }
 
-    /// Enables authentication, with a user who may read and write a prefix; the password is `secret`.
+    /// Enables authentication, with a user who may read and write a prefix; the password is
+    /// `secret`.
     func allow(_ user: String, _ prefix: String) async throws {
         for command in [
             "user add root:secret", "user add \(user):secret", "role add \(user)",
@@ -168,8 +170,8 @@ final class EtcdCluster: Sendable {
     }
 
     static func freePorts(_ count: Int) -> [Int] {
-        // Bound all at once, so that they differ. Below what the system gives to outgoing connections: one of those could take the port of a
-        // server that is down for a moment.
+        // Bound all at once, so that they differ. Below what the system gives to outgoing
+        // connections: one of those could take the port of a server that is down for a moment.
         var sockets: [Int32] = []
         defer { for descriptor in sockets { close(descriptor) } }
         var ports: [Int] = []

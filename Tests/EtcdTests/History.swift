@@ -7,7 +7,8 @@ import Foundation
 import Synchronization
 import Testing
 
-/// What etcd has done to a prefix, by `etcdctl watch`: a client that shares no code with the mirror.
+/// The changes of a prefix, as `etcdctl watch` reports them: a client that shares no code with the
+/// mirror.
 final class History: Sendable {
     private struct Line: Decodable {
         struct Event: Decodable {
@@ -64,7 +65,8 @@ final class History: Sendable {
 
     /// All changes up to a revision that has some.
     func changes(until revision: Int64) async throws -> [Int64: Changes] {
-        // etcdctl may stay with a connection that a cut has left dead: then another one watches from where it stopped.
+        // etcdctl may stay with a connection that a cut has left dead: then another one watches
+        // from where it stopped.
         do {
             try await eventually("etcdctl shows revision \(revision)", within: .seconds(5)) { newest.value >= revision }
         } catch {
@@ -91,7 +93,8 @@ final class Recorder: Sendable {
         let position: Int64
         let digest: Digest
     }
-    /// Stands for contents: a hash of all keys with their values and revisions, so that a hundred thousand fit into memory.
+    /// Stands for contents: a hash of all keys with their values and revisions, so that a hundred
+    /// thousand fit into memory.
     struct Digest: Sendable, Equatable {
         private var sum = 0
 
@@ -138,7 +141,8 @@ final class Recorder: Sendable {
 
     /// Checks the six properties that etcd promises of a watch, against the history.
     ///
-    /// - Parameter mayList: Whether lists after the first are allowed: they cover revisions that the mirror could not get.
+    /// - Parameter mayList: Whether lists after the first are allowed: they cover revisions that
+    ///   the mirror could not get.
     func check(_ history: [Int64: History.Changes], mayList: Bool = false) {
         let steps = recorded
         guard let first = steps.first else {

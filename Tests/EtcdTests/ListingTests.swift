@@ -6,7 +6,7 @@ import ConcurrentObserveEtcd
 import Foundation
 import Testing
 
-/// Engines that keep no history: the public protocol alone.
+/// Engines that keep no history, by the public protocol only.
 @Suite("Mirrors of engines without history", .timeLimit(.minutes(1)))
 struct ListingTests {
     private var configuration: MirrorConfiguration {

@@ -4,7 +4,8 @@
 import ConcurrentObserve
 import ConcurrentObserveEtcd
 
-/// An engine in memory, with all that a mirror asks of one: an example, and a server that breaks when a test wants it.
+/// An engine in memory, with all that a mirror asks of one: an example, and a server that breaks
+/// when a test wants it.
 final class MemoryEngine: MirrorEngine {
     static let name = "memory"
 
@@ -13,7 +14,7 @@ final class MemoryEngine: MirrorEngine {
     fileprivate struct Data: Sendable {
         var history: UInt64 = 1
         var revision: Int64 = 0
-        /// What the keys were at each revision from `oldest` on.
+        /// The keys at each revision from `oldest` on.
         var states: [Int64: Values] = [0: [:]]
         var changes: [Int64: [MirrorItem]] = [:]
         /// Revisions that no watch reports.

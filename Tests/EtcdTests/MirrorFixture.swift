@@ -58,7 +58,7 @@ extension MirrorMap {
     }
 }
 
-/// What a property has shown since it is recorded.
+/// The values that a property has shown since the recording began.
 final class Recording<Value: Sendable>: Sendable {
     private let recorded: Observed<[Value]>
     private let token: ObservationToken

@@ -3,7 +3,8 @@
 #if Etcd
 import Foundation
 
-/// Network namespaces of the test's own, one for each node, on one bridge: links that can be cut and slowed down.
+/// Network namespaces of the test's own, one for each node, on one bridge: links that can be cut
+/// and slowed down.
 final class Namespaces: Sendable {
     private let id = String(UInt16.random(in: 0x1000...0xFFFF), radix: 16)
     private let subnet = "10.\(Int.random(in: 100..<250)).\(Int.random(in: 0..<250))"
@@ -55,7 +56,8 @@ final class Namespaces: Sendable {
         }
     }
 
-    /// Delays and loses what reaches the node; where the kernel emulates no networks, a narrow link that queues and drops.
+    /// Delays and loses what reaches the node; where the kernel emulates no networks, a narrow link
+    /// that queues and drops.
     func slow(_ index: Int) throws {
         let link = "tc qdisc replace dev v\(id)\(index) root"
         try Self.run("\(link) netem delay 30ms 10ms loss 2% || \(link) tbf rate 1mbit burst 8kb latency 200ms")

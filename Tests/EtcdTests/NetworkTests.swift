@@ -50,7 +50,8 @@ struct NetworkTests {
     }
 }
 
-/// A second after healing each mirror equals a range read; then its record agrees with etcd's history.
+/// A second after healing each mirror equals a range read; then its record agrees with etcd's
+/// history.
 func check(
     _ mirrors: [EtcdMirror<String>],
     _ recorders: [Recorder],

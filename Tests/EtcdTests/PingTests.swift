@@ -25,14 +25,14 @@ struct PingTests {
         _ = try channel.readOutbound(as: IOData.self)
     }
 
-    /// What the handler has passed on since the last call.
+    /// The bytes that the handler has passed on since the last call.
     private func passed() throws -> [UInt8] {
         var bytes: [UInt8] = []
         while let piece = try channel.readInbound(as: ByteBuffer.self) { bytes += piece.readableBytesView }
         return bytes
     }
 
-    /// What the handler has answered since the last call.
+    /// The bytes that the handler has answered since the last call.
     private func answers() throws -> [UInt8] {
         var bytes: [UInt8] = []
         while case .byteBuffer(let piece)? = try channel.readOutbound(as: IOData.self) {

@@ -12,21 +12,21 @@ struct ScriptedServer: Sendable {
     typealias Watcher = @Sendable (RPCWriter<Etcdserverpb_WatchResponse>) async throws -> Void
 
     var keys: [String] = ["/t/a"]
-    /// What everything but the first list shows: the server has lost events.
+    /// The keys in everything but the first list: the server has lost events.
     var laterKeys: [String]?
     var rangeDelay = Duration.zero
-    /// The revision of a list or a probe, and that of the keys.
+    /// The revision of a list or a probe. `keyRevision` is the keys' revision.
     var listRevision: @Sendable () -> Int64 = { 10 }
     var keyRevision: Int64 = 5
     /// How many keys a page has at most, whatever is asked for; nil for what is asked for.
     var mostKeys: Int?
     /// Whether every page says that there is another, and is the same.
     var repeatsPages = false
-    /// What every list ends with.
+    /// The error that every list ends with.
     var rangeError: RPCError?
     /// How many keys the server claims to have; nil for the truth.
     var count: Int64?
-    /// What comes after the watch was created.
+    /// Sends the messages that follow the creation of the watch.
     var watch: Watcher
     var onProgressRequest: @Sendable () -> Void = {}
 
@@ -39,7 +39,8 @@ struct ScriptedServer: Sendable {
         )
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask { try await server.serve() }
-            // Not by cancellation: a server of gRPC that is cancelled traps, if it has accepted a connection that it does not serve yet.
+            // Not by cancellation: a server of gRPC that is cancelled traps, if it has accepted a
+            // connection that it does not serve yet.
             defer { server.beginGracefulShutdown() }
             // A mirror that comes before the server listens would have a session that ends at once.
             _ = try await server.listeningAddress

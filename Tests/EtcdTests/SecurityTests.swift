@@ -126,7 +126,8 @@ struct SecurityTests {
             try await mirror.waitUntilReady(within: .seconds(5))
             try await mirror.set("1", for: "/t/a")
         }
-        // With authentication, the certificate's common name is the user: there is no password and no token.
+        // With authentication, the certificate's common name is the user: there is no password and
+        // no token.
         try await etcd.allow("flags", "/f/")
         try await withMirror(.test("/f/", [url]) { $0.tls = client }) { mirror in
             _ = try await mirror.set("1", for: "/f/a")

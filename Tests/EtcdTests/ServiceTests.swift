@@ -122,7 +122,8 @@ struct ServiceTests {
     @Test("A mirror asks for progress at once and with each probe; the answer moves the position")
     func progressRequests() async throws {
         let (requests, newest) = (Observed(0), Observed(Int64(10)))
-        // Its probes know of what its watch has reported: otherwise it would have lost data, and be listed.
+        // Its probes know of what its watch has reported: otherwise it would have lost data, and be
+        // listed.
         let script = ScriptedServer(listRevision: { newest.value }) { writer in
             for revision in 11... {
                 try await eventually("a request", within: .seconds(5)) { requests.value >= revision - 10 }

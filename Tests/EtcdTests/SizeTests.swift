@@ -57,7 +57,8 @@ struct SizeTests {
             let token = listing.contents.observe { change in
                 let isWhole = change.new[MirrorKey(key(0))] == change.new[MirrorKey(key(count - 1))]
                 seen.modify { $0.append(isWhole) }
-                // The list is behind by all that was written meanwhile; some more comes while the mirror catches up.
+                // The list lacks all that was written while it was read; more comes while the
+                // mirror catches up.
                 if seen.value.count > 100 { isWriting.value = false }
             }
             let begin = ContinuousClock.now

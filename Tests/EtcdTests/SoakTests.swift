@@ -66,7 +66,8 @@ struct SoakTests {
                     try await Task.sleep(for: .milliseconds(300))
                     try await TestClient.with(etcd.urls[victim]) { client in
                         let revision = try await client.list("/t/").revision
-                        // The judge must have seen what vanishes. Beside two dozen writers it needs its time.
+                        // The judge must have seen what vanishes. Beside two dozen writers it needs
+                        // its time.
                         try await eventually("etcdctl follows", within: .seconds(60)) { history.last >= revision }
                         try await client.compact(revision)
                     }

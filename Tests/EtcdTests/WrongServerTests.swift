@@ -7,7 +7,7 @@ import Testing
 
 @Suite("Servers that are not etcd", .timeLimit(.minutes(2)))
 struct WrongServerTests {
-    /// What a server says: nothing known to etcd's clients.
+    /// A server that says nothing that etcd's clients know.
     enum Server: String, CaseIterable, Sendable {
         /// A web server of HTTP/1.1.
         case web

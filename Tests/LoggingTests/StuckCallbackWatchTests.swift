@@ -9,7 +9,8 @@ import InMemoryLogging
 import Logging
 import Testing
 
-/// Serialized: a watch sees every callback of the process. Each test waits until its own have returned.
+/// Serialized: a watch sees every callback of the process. Each test waits until its own have
+/// returned.
 @Suite("The watch for stuck callbacks", .serialized, .timeLimit(.minutes(2)))
 struct StuckCallbackWatchTests {
     private let handler = InMemoryLogHandler()

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ordinary classes that `@ConcurrentObservable` takes as they are. Scripts/check-macro.sh compiles them, also with the main actor as the
-// module's default isolation, and expects no word. What uses models on any thread, and what they use, says `nonisolated` for that.
+// Ordinary classes that `@ConcurrentObservable` takes as they are. Scripts/check-macro.sh compiles
+// them, also with the main actor as the module's default isolation, and expects no word. What uses
+// models on any thread, and what they use, says `nonisolated` for that.
 
 import ConcurrentObserveMacros
 import Foundation
@@ -135,7 +136,7 @@ nonisolated func use(_ model: Guarded) -> [ObservationToken] {
     ]
 }
 
-/// What is not a property of an object.
+/// A model with variables that are not properties of an object.
 @ConcurrentObservable
 final class Statics {
     static let shared = Statics()
@@ -146,7 +147,7 @@ final class Statics {
     var value = 1
 }
 
-/// What is compiled out.
+/// A model with variables that are compiled out.
 @ConcurrentObservable
 final class Conditional {
     #if os(Windows)
@@ -291,7 +292,7 @@ nonisolated func use(_ watched: Watched, _ station: Station) -> [ObservationToke
     ]
 }
 
-/// What the macro's names must not hide, and models as those that a body follows.
+/// A name that the macro's own names must not hide. Below it are models that a body follows.
 nonisolated let object = 41
 
 @ConcurrentObservable

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // swift-format-ignore-file
 //
-// Mistakes that users make with derived values, commits, observations and key paths. Scripts/check-macro.sh compiles them and expects each
-// message once, at the line that has it behind `// error:`, and no other. The article CompilerMessages has the text of each.
+// Mistakes that users make with derived values, commits, observations and key paths.
+// Scripts/check-macro.sh compiles them and expects each message once, at the line that has it
+// behind `// error:`, and no other. The article CompilerMessages has the text of each.
 
 import ConcurrentObserve
 

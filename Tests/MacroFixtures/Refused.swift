@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Classes that `@ConcurrentObservable` or the library refuses. Scripts/check-macro.sh compiles them and expects each
-// message once, at the line that has it behind `// error:`, and no other: the same with the main actor as the module's default isolation.
-// What a model uses and is no model says `nonisolated` for that.
+// Classes that `@ConcurrentObservable` or the library refuses. Scripts/check-macro.sh compiles them
+// and expects each message once, at the line that has it behind `// error:`, and no other: the same
+// with the main actor as the module's default isolation. What a model uses and is no model says
+// `nonisolated` for that.
 
 import ConcurrentObserveMacros
 

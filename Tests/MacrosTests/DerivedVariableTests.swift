@@ -5,7 +5,7 @@ import ConcurrentObserveMacros
 import Synchronization
 import Testing
 
-/// What `@ConcurrentDerived` does: the types are in Models.swift.
+/// Tests of `@ConcurrentDerived`; the types are in Models.swift.
 @Suite("@ConcurrentDerived at run time")
 struct DerivedVariableTests {
     @Test("P22 P24 A derived variable follows what its body reads, and is silent where its result is the same")

@@ -6,7 +6,7 @@ import Dispatch
 import Synchronization
 import Testing
 
-/// What the expanded code does: the models are in Models.swift.
+/// Tests of the expanded code; the models are in Models.swift.
 @Suite("@ConcurrentObservable at run time")
 struct RunTimeTests {
     @Test("A variable is read and set as before, and observers receive it")
@@ -267,7 +267,7 @@ extension [Int] {
     }
 }
 
-/// What callbacks have received, in order.
+/// The values that callbacks have received, in order.
 final class ReceivedValues<Element: Sendable>: Sendable {
     private let elements = Mutex<[Element]>([])
 

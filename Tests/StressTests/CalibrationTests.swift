@@ -8,7 +8,7 @@ import Testing
 /// Known defects name what exists, and the matrix says so when they do not.
 @Suite("Calibration")
 struct CalibrationTests {
-    /// What a statement names and its engine does not have.
+    /// The names in statements that their engines do not have.
     private func missing(_ defects: [KnownDefect]) throws -> [String] {
         // Only the instrumented copy has the enumeration.
         let edits = try Sources.texts(in: "../Instrumented/Edits", ofType: "txt").flatMap { $0.split(separator: "\n") }

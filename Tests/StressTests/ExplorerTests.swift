@@ -4,7 +4,7 @@ import Testing
 
 @testable import stress
 
-/// The explorer on toys, of which everything is known.
+/// Tests of the explorer on toys whose schedules are all known.
 @Suite("Explorer", .serialized)
 struct ExplorerTests {
     private let scheduler = ControlledScheduler()
@@ -32,7 +32,7 @@ struct ExplorerTests {
         #expect(result.isComplete && result.finding == nil)
         // Every hundredth is run twice: there are fewer here.
         #expect(Set(schedules).count == count && schedules.count == count)
-        // The orders of the operations alone: those, too, are all there.
+        // Only the orders of the operations: they, too, are all there.
         #expect(Set(seen.value).count == multinomial(operations))
     }
 
@@ -214,7 +214,7 @@ struct ExplorerTests {
     }
 }
 
-/// What is written down to be read again.
+/// Schedules that are written down, and read again.
 @Suite("Exploration strings")
 struct ExplorationStringTests {
     @Test("A schedule is written in runs and read back", arguments: [[], [0], [0, 0, 1, 0, 4, 4, 5], [12, 0]])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import stress
 
-/// The checker of histories, on histories of which everything is known.
+/// Tests of the checker of histories, on histories that are fully known.
 @Suite("Histories")
 struct HistoryTests {
     private typealias Property = PropertySpecification.Operation

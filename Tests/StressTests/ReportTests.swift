@@ -294,7 +294,7 @@ private final class Folder {
     func file(_ name: String) -> URL { url.appendingPathComponent(name) }
 }
 
-/// What a reader of JUnit's XML sees.
+/// The contents of JUnit's XML, as a reader sees them.
 private final class JUnit: NSObject, XMLParserDelegate {
     private(set) var cases: [String: [String]] = [:]
     private(set) var failures: [String] = []

@@ -20,7 +20,7 @@ extension Harness {
     struct ReportTests {}
 }
 
-/// What the harness itself promises: it keeps nothing of what it has run.
+/// Tests that the harness keeps nothing of the rounds that it has run.
 extension Harness.RunnerTests {
     @Test("A round that is over is gone, and its workers with it")
     func nothingIsKept() {
@@ -65,13 +65,13 @@ extension RunPlan {
     }
 }
 
-/// What a worker draws, whatever delays it.
+/// Tests that a worker draws the same workload, whatever delays it.
 extension Harness.WorkloadTests {
     @Test("The same seed draws the same workload, however threads are delayed; another seed another")
     func reproducible() {
         let calm = workload(seed: 7, [])
         #expect(calm.allSatisfy { $0.count == 500 } && calm[0] != calm[1])
-        // Thousands of numbers say nothing: the outcome alone.
+        // Thousands of numbers say nothing: only the outcome is shown.
         let (isSame, isAnother) = (workload(seed: 7, .all) == calm, workload(seed: 8, []) != calm)
         #expect(isSame && isAnother)
     }

@@ -91,7 +91,7 @@ extension Program {
     }
 }
 
-/// What toys share: it belongs to the running thread.
+/// State that toys share: it belongs to the running thread.
 final class Shared<Value>: @unchecked Sendable {
     // Unchecked: one thread runs at a time.
     var value: Value

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the rounds of one case come to.
+/// The result of the rounds of one case.
 package struct Judgement {
-    /// What stands for our rounds; NaN if there is none.
+    /// The figure that stands for our rounds; NaN if there is none.
     package let ours: Double
     package let reference: Double?
     /// The ratio, or, in a case without a reference, the value.
     package let figure: Double
     /// The middle half of the rounds' figures; nil if there is none.
     package let spread: ClosedRange<Double>?
-    /// Of how many rounds they are.
+    /// How many rounds the figures summarise.
     package let rounds: Int
     /// Whether too few rounds were left undisturbed to judge by, so that these are all.
     package let isDisturbed: Bool
@@ -20,7 +20,8 @@ package struct Judgement {
     ///   - bound: The most that the figure may be, if there is a bar.
     package init(of rounds: Rounds, _ summary: Summary, bound: Double?) {
         let shown = rounds.shown
-        // The best of each process, not of all: one side's best could be of a process in which the other's was better, too.
+        // The best of each process, not of all: one side's best could be of a process in which the
+        // other's was better, too.
         let sides = rounds.shownByProcess.map { process in
             let references = process.compactMap(\.reference)
             return (summary.of(process.map(\.ours)), references.isEmpty ? nil : summary.of(references))

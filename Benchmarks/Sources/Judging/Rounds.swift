@@ -25,15 +25,17 @@ package struct Rounds {
     /// Whether those that were not disturbed suffice to judge by.
     var isEnough: Bool { undisturbed.count >= Self.least }
 
-    /// Those that were not disturbed; if these do not suffice, all.
+    /// The rounds that were not disturbed; if these do not suffice, all rounds.
     var shown: [Round] { isEnough ? undisturbed : undisturbed + disturbed }
 
     /// The rounds that are shown, by the process that has measured them.
     var shownByProcess: [[Round]] { Dictionary(grouping: shown, by: \.process).sorted { $0.key < $1.key }.map(\.value) }
 
-    /// Measures `count` rounds more. Each side goes first in every other round, so that a drift favours neither.
+    /// Measures `count` rounds more. Each side goes first in every other round, so that a drift
+    /// favours neither.
     ///
-    /// - Parameter settle: Waits, before each round, until the machine is as it should be; false: it is not.
+    /// - Parameter settle: Waits, before each round, until the machine is as it should be; false:
+    ///   it is not.
     package mutating func run(
         _ count: Int,
         settle: () -> Bool = { true },

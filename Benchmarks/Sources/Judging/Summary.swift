@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What stands for the rounds of one side.
+/// The figure that stands for the rounds of one side.
 package enum Summary: Sendable {
     /// The fastest: what the code costs when nothing disturbs it.
     case best
@@ -16,7 +16,8 @@ package enum Summary: Sendable {
 }
 
 extension [Double] {
-    /// The value below which the given part of the values lies, interpolated. The array is not empty.
+    /// The value below which the given part of the values lies, interpolated. The array is not
+    /// empty.
     package func quantile(_ part: Double) -> Double {
         let sorted = self.sorted()
         let position = part * Double(count - 1)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What one thread did in a round.
+/// The work of one thread in a round.
 package struct ThreadRun: Equatable {
     /// Nanoseconds of one clock, the same for all threads of the round.
     let begin, end: Double
@@ -46,7 +46,8 @@ extension Sample {
         self.init(time / Double(runs.map(\.done).reduce(0, +)), isDisturbed: !runs.isUndisturbed)
     }
 
-    /// The time of the first thread, divided by its operations. The others must run at the same time.
+    /// The time of the first thread, divided by its operations. The others must run at the same
+    /// time.
     package init(ofFirst runs: [ThreadRun]) {
         let first = runs[0]
         self.init((first.end - first.begin) / Double(first.done), isDisturbed: !runs.isUndisturbed)

@@ -6,7 +6,7 @@ import Judging
 enum Bar {
     /// Ours over the reference.
     case ratio(Double)
-    /// Ours alone, in the case's unit.
+    /// A bound on our figure, in the case's unit. The reference does not matter.
     case value(Double)
     /// Measured for comparison only.
     ///
@@ -30,9 +30,10 @@ extension Bar {
     static let notifyHundred = Bar.ratio(1.3)
     /// Between those of one and of a hundred.
     static let notifyTen = Bar.ratio(1.6)
-    /// The other side is atomic operations: of the lock, and of the counts of the array and of each closure. On one machine they took a
-    /// notification of one observer from 17 to 240 ns within an hour, while ours took 4.1 to 4.6. What ours itself costs is held against
-    /// the loop in C, and in instructions.
+    /// The other side is atomic operations: of the lock, and of the counts of the array and of each
+    /// closure. On one machine they took a notification of one observer from 17 to 240 ns within an
+    /// hour, while ours took 4.1 to 4.6. What ours itself costs is held against the loop in C, and
+    /// in instructions.
     static let notifyOfMutex = Bar.ratio(0.25)
     static let notifyOfActor = Bar.ratio(0.25)
     static let notifyTenOfCombine = Bar.ratio(1.0 / 40)
@@ -44,8 +45,9 @@ extension Bar {
     static let pairOfDictionary = Bar.ratio(1.5)
     static let pairOfCenter = Bar.ratio(0.5)
     static let latencyUnderChurn = Bar.ratio(3)
-    /// "Grows no more than the reference": both grow by nothing when all is well, and two equal figures never measure
-    /// equal. A tenth is what this comparison resolves; a shared cache line written per notification shows as 3 and more.
+    /// "Grows no more than the reference": both grow by nothing when all is well, and two equal
+    /// figures never measure equal. A tenth is what this comparison resolves; a shared cache line
+    /// written per notification shows as 3 and more.
     static let growthOnTwoThreads = Bar.ratio(1.1)
     static let growthBesideMutex = Bar.ratio(0.5)
     static let mutexOnTwoThreads = Bar.ratio(0.1)
@@ -64,7 +66,8 @@ extension Bar {
     static let readShortString = Bar.ratio(0.6)
     static let readFromHeap = Bar.ratio(1)
     static let readOnTwoThreads = Bar.ratio(0.1)
-    /// Both sides count references in one word, on which the threads wait for each other; a mutex is another such word.
+    /// Both sides count references in one word, on which the threads wait for each other; a mutex
+    /// is another such word.
     static let readFromHeapOnTwoThreads = Bar.ratio(1)
     /// Beside a copy on as many threads, which counts a reference.
     static let lendOnTwoThreads = Bar.ratio(0.25)
@@ -82,16 +85,18 @@ extension Bar {
     static let setObserved = Bar.ratio(0.2)
     /// Values whose destruction runs no user code, in turn and fresh.
     static let setReference = Bar.ratio(3)
-    /// Values whose destruction may run user code: objects, fresh ones, and structs with references.
+    /// Values whose destruction may run user code: objects, fresh ones, and structs with
+    /// references.
     static let setObject = Bar.ratio(7)
-    /// Of the reclamation thread, beside changes that leave it nothing to do. In the feedback that this row is for it used two to seven.
+    /// The processor time of the reclamation thread beside changes that leave it nothing to do. The
+    /// user who reported the problem saw two to seven.
     static let reclamationBesideSets = Bar.value(0.5)
     /// Values that are larger than two words, and so are in a box of their own.
     static let setBox = Bar.ratio(6)
     static let setOfObservation = Bar.ratio(0.1)
     static let modify = Bar.ratio(2)
     static let bytesPerProperty = Bar.value(96)
-    /// "What the property itself costs": a tenth is what this comparison resolves.
+    /// "As cheap as the property itself": this comparison resolves a tenth.
     static let pathOfOneStep = Bar.ratio(1.1)
     static let pathOfThreeSteps = Bar.ratio(2)
     static let bytesPerStep = Bar.value(200)
@@ -107,7 +112,7 @@ extension Bar {
     /// A sequence has one more step than a stream: the mailbox, and the stream's own buffer.
     static let ofSequence = Bar.ratio(1)
     static let allocationsPerLatest = Bar.value(0)
-    /// Those of one task.
+    /// The allocations of one task.
     static let allocationsPerDelivery = Bar.value(7)
 }
 

@@ -7,7 +7,7 @@ struct Case: Sendable {
     /// `subject.operation.situation`.
     let name: String
     let unit: Unit
-    /// What `ours` is divided by: the reference's figure, unless there is none.
+    /// The divisor of `ours`: the reference's figure, unless there is none.
     let bar: Bar
     /// Whether the rounds' best or their median stands for the case.
     var summary = Summary.best
@@ -15,7 +15,8 @@ struct Case: Sendable {
     var isLong = false
     /// Whether every observer that `prepare` makes is called in the rounds.
     var callsObservers = true
-    /// Sets the situation up. Called just before the case is measured; what the sides keep is freed after it.
+    /// Sets the situation up. Called just before the case is measured; what the sides keep is freed
+    /// after it.
     let prepare: @Sendable (Effort) -> Sides
 
     /// One round of each side; the figure is in `unit`.

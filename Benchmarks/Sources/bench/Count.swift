@@ -5,11 +5,12 @@ import CReference
 import ConcurrentObserve
 import Foundation
 
-/// Runs each operation many times over, and prints what was allocated: what `Scripts/check-counts.sh` runs under callgrind, which counts
-/// the instructions.
+/// Runs each operation many times over, and prints what was allocated: what
+/// `Scripts/check-counts.sh` runs under callgrind, which counts the instructions.
 ///
-/// A line for each operation, in order, columns that tabulators part: its name, how often it ran, the calls of the allocator, and the most
-/// instructions and calls that each of them may take (`-`: counted for comparison).
+/// A line for each operation, in order, columns that tabulators part: its name, how often it ran,
+/// the calls of the allocator, and the most instructions and calls that each of them may take (`-`:
+/// counted for comparison).
 struct Count: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "count",
@@ -17,7 +18,7 @@ struct Count: ParsableCommand {
         discussion: "Exit codes: 0 done, 1 wrong usage, 4 there is no membarrier, for which the bounds are."
     )
 
-    /// What is added to each operation on purpose, to see that the check fails.
+    /// Work that is added to each operation on purpose, to see that the check fails.
     enum Plant: String, CaseIterable, ExpressibleByArgument {
         case instructions, allocation
     }
@@ -48,7 +49,8 @@ struct Count: ParsableCommand {
     }
 
     private func allocations(of operation: CountedOperation, _ body: @escaping (_ times: Int) -> Void) -> Int {
-        // What happens once only: a thread's record, metadata, the binding of functions in other libraries.
+        // What happens once only: a thread's record, metadata, the binding of functions in other
+        // libraries.
         body(operation.times)
         ConcurrentObserveDiagnostics.drain()
         let counted = Box {
@@ -60,7 +62,8 @@ struct Count: ParsableCommand {
         return creference_thread_allocations() - before
     }
 
-    /// Something to run in the one function inside which callgrind counts, on the thread that runs it.
+    /// Something to run in the one function inside which callgrind counts, on the thread that runs
+    /// it.
     private final class Box {
         private let body: () -> Void
 

@@ -3,19 +3,22 @@
 import CReference
 import ConcurrentObserve
 
-/// An operation whose instructions and allocations are counted: the figures of one and the same build do not depend on the machine's load.
+/// An operation whose instructions and allocations are counted: the figures of one and the same
+/// build do not depend on the machine's load.
 struct CountedOperation: Sendable {
     /// `subject.operation.situation`.
     let name: String
-    /// What it may take; nil: counted for comparison.
+    /// The bounds of the operation; nil if it is counted for comparison.
     let most: Most?
     let times: Int
     /// Sets the situation up. The result runs the operation so many times.
     let prepare: @Sendable () -> (_ times: Int) -> Void
 
-    /// What one operation may take at most: a fifth to a quarter more than it took when the bound was set, with the toolchain of then.
+    /// The most that an operation may take: a fifth to a quarter more than it took when the bound
+    /// was set, with the toolchain at that time.
     ///
-    /// On the thread that runs it: what the library's threads do meanwhile is not the same in any two runs.
+    /// Counts the thread that runs the operation. The work of the library's threads differs from
+    /// run to run.
     struct Most: Sendable {
         let instructions: Int
         let allocations: Double
@@ -67,8 +70,8 @@ extension CountedOperation {
             let property = Observed(0)
             return { setInLoop(property, $0) }
         },
-        // One barrier and one scan of the threads for 128 changes, which allocate; the boxes do not, once a
-        // magazine has been full.
+        // One barrier and one scan of the threads for 128 changes, which allocate; the boxes do
+        // not, once a magazine has been full.
         CountedOperation("property.set.five-words", Most(instructions: 375, allocations: 0.1), times: 10_000) {
             let property = Observed(Words(first: 0))
             return { times in for number in 0..<times { property.value = Words(first: number) } }
@@ -84,8 +87,9 @@ extension CountedOperation {
         },
     ]
 
-    /// Among a hundred others, on the thread that observes and cancels; what it leaves to others to destroy is not counted. How many observers
-    /// have been recycled by then depends on the scheduler: there are enough before it begins. What is allocated is the closure's context.
+    /// Among a hundred others, on the thread that observes and cancels; what it leaves to others to
+    /// destroy is not counted. How many observers have been recycled by then depends on the
+    /// scheduler: there are enough before it begins. What is allocated is the closure's context.
     private static let pair = CountedOperation(
         "registry.observe+cancel",
         Most(instructions: 1_250, allocations: 1.1),

@@ -3,7 +3,7 @@
 import ConcurrentObserve
 import Synchronization
 
-/// What an observer adds to, on one thread.
+/// A counter that an observer adds to, on one thread.
 final class Counter: @unchecked Sendable {
     // Unchecked: the cases that use it notify on one thread.
     var value = 0
@@ -17,7 +17,8 @@ final class Counter: @unchecked Sendable {
         if !Self.isOver.load(ordering: .relaxed) || value == 0 { Self.failed.add(1, ordering: .relaxed) }
     }
 
-    // Relaxed, all: the threads that destroy counters have been drained when it matters, and what comes later is not of the same preparation.
+    // Relaxed, all: the threads that destroy counters have been drained when it matters, and what
+    // comes later is not of the same preparation.
     private static let preparing = Atomic(0)
     private static let watched = Atomic(0)
     private static let isOver = Atomic(false)
@@ -25,15 +26,16 @@ final class Counter: @unchecked Sendable {
 }
 
 extension Counter {
-    /// For observers that are cancelled at once.
+    /// Makes a counter for observers that are cancelled at once.
     static func uncalled() -> Counter {
         let counter = Counter()
         counter.value = 1
         return counter
     }
 
-    /// Measures what `prepare` makes, and demands that the observers that it makes live until the end, and have been called: one ends with
-    /// the object that is observed, or that receives, and then what is measured costs nothing.
+    /// Measures what `prepare` makes, and demands that the observers that it makes live until the
+    /// end, and have been called: one ends with the object that is observed, or that receives, and
+    /// then what is measured costs nothing.
     ///
     /// - Parameter areCalled: Whether each observer adds to its counter. Some are only there.
     static func watched<Prepared, Figures>(
@@ -79,10 +81,12 @@ struct ObservedCounters {
         self.tokens = tokens
     }
 
-    /// Three closures in turn, as in the reference's list. A call whose target has never changed takes one of two times on some processors
-    /// (Zen 5: 3.9 or 5.7 cycles, in C, too), for seconds on end, and which one is chance; a call of several targets takes one.
+    /// Three closures in turn, as in the reference's list. A call whose target has never changed
+    /// takes one of two times on some processors (Zen 5: 3.9 or 5.7 cycles, in C, too), for seconds
+    /// on end, and which one is chance; a call of several targets takes one.
     ///
-    /// None is the closure of the initialiser above: the compiler would make one a jump to the other.
+    /// None is the closure of the initialiser above: the compiler would make one a jump to the
+    /// other.
     init(ofThreeKinds count: Int) {
         tokens = (0..<count).map { [registry] index in
             let counter = Counter()

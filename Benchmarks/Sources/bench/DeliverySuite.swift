@@ -3,7 +3,8 @@
 import ConcurrentObserve
 import Dispatch
 
-/// Changes that are delivered elsewhere: what they cost the thread that makes them, and how long it takes until all have been delivered.
+/// Changes that are delivered elsewhere: what they cost the thread that makes them, and how long it
+/// takes until all have been delivered.
 enum DeliverySuite {
     static let cases = [
         enqueue("delivery.enqueue.actor", PropertyFlood.toActor, StreamFlood.init, .enqueue),
@@ -25,7 +26,7 @@ enum DeliverySuite {
 
     private static let events = 40_000
 
-    /// What a change costs the thread that makes it, while the consumers run.
+    /// The cost of a change for the thread that makes it, while the consumers run.
     private static func enqueue(
         _ name: String,
         _ ours: @escaping @Sendable (Int) -> any Flood,
@@ -39,7 +40,7 @@ enum DeliverySuite {
         }
     }
 
-    /// What a change costs until it has been delivered, in a flood of them.
+    /// The cost of a change until it has been delivered, in a flood of changes.
     private static func consume(
         _ name: String,
         _ ours: @escaping @Sendable (Int) -> any Flood,
@@ -53,7 +54,8 @@ enum DeliverySuite {
         }
     }
 
-    /// The process's allocations while changes replace each other in the mailbox of an actor that is busy.
+    /// The process's allocations while changes replace each other in the mailbox of an actor that
+    /// is busy.
     private static let latestOfBusyActor = Case(
         name: "delivery.latest.allocations-while-busy",
         unit: .allocations,
@@ -79,8 +81,9 @@ enum DeliverySuite {
         })
     }
 
-    /// The process's allocations for each change that an actor receives, of those that replace each other in its mailbox: whenever it has
-    /// caught up, a task is made to wake it. How often that is depends on the machine; at worst each change has a task of its own.
+    /// The process's allocations for each change that an actor receives, of those that replace each
+    /// other in its mailbox: whenever it has caught up, a task is made to wake it. How often that
+    /// is depends on the machine; at worst each change has a task of its own.
     private static let latest = Case(
         name: "delivery.latest.allocations-per-delivery",
         unit: .allocations,

@@ -5,7 +5,8 @@ import ConcurrentObserve
 import Judging
 import OpenCombine
 
-/// Derived values: reads of clean ones against reads of a property, evaluations against notifications, graphs.
+/// Derived values: reads of clean ones against reads of a property, evaluations against
+/// notifications, graphs.
 enum DerivedSuite {
     static let cases =
         [1, 2, 5].map(cleanRead) + [1, 2, 5].map(cleanReadOnTwoThreads)
@@ -29,7 +30,7 @@ enum DerivedSuite {
         return (derived, Observed(1))
     }
 
-    /// Of so many roots, none of which changes.
+    /// A read of a value derived from `roots` properties that do not change.
     private static func cleanRead(_ roots: Int) -> Case {
         Case(
             name: "derived.read.clean-\(roots)-roots",
@@ -66,7 +67,8 @@ enum DerivedSuite {
         }
     }
 
-    /// A value that holds a reference, against that of a property, which counts it, too.
+    /// A derived value that holds a reference, against a property with the same value: both count
+    /// the reference.
     private static let cleanStringRead = Case(
         name: "derived.read.clean-heap-string",
         unit: .nanoseconds,
@@ -89,8 +91,8 @@ enum DerivedSuite {
 
     // MARK: Evaluations
 
-    /// A change of the one source of an observed derived value: the change, the evaluation, the delivery. Against a change of a property
-    /// that has the one observer itself.
+    /// A change of the one source of an observed derived value: the change, the evaluation, the
+    /// delivery. Against a change of a property that has the one observer itself.
     private static func fired(_ name: String, _ make: @escaping @Sendable (Observed<Int>) -> Derived<Int>) -> Case {
         Case(name: name, unit: .nanoseconds, bar: .firedNode) { effort in
             let (source, plain) = (Observed(0), Observed(0))
@@ -124,10 +126,11 @@ enum DerivedSuite {
         }
     }
 
-    /// The diamond, observed. OpenCombine has no `combineLatest`, which would send five sums for each change, of
-    /// which four are of a mixture: its `zip` sends one, as we do.
+    /// The diamond, observed. OpenCombine has no `combineLatest`, which would send five sums for
+    /// each change, four of them from a mixture. Its `zip` sends one, as we do.
     ///
-    /// The bar is not met: 0.11. Two thirds of the instructions are those of six evaluations, each with a lock and a sequence lock.
+    /// The bar is not met: 0.11. Six evaluations, each with a lock and a sequence lock, take two
+    /// thirds of the instructions.
     private static let diamond = Case(
         name: "derived.fire.diamond-of-5",
         unit: .nanoseconds,

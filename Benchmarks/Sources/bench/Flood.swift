@@ -57,7 +57,7 @@ actor Receiver {
         ends.wait()
     }
 
-    /// For those who are not on the actor, one at a time.
+    /// Receives a value outside the actor. One caller at a time.
     nonisolated func receiveElsewhere(_ value: Int) { tally.receive(value) }
 
     nonisolated func waitForAll() { tally.isComplete.wait() }

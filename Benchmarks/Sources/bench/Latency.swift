@@ -6,8 +6,9 @@ import Synchronization
 
 /// When operations that are due at a fixed rate are done, from the moment when each was due.
 ///
-/// An operation that begins late, because the one before it took long or the thread was not running, has waited since it was due: the
-/// waiting counts (an open loop, without the coordinated omission that G. Tene describes). The thread spins until the next is due.
+/// An operation that begins late, because the one before it took long or the thread was not
+/// running, has waited since it was due: the waiting counts (an open loop, without the coordinated
+/// omission that G. Tene describes). The thread spins until the next is due.
 struct Latency {
     /// Nanoseconds from one operation's due time to the next one's.
     let interval: UInt64

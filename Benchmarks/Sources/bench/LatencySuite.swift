@@ -3,11 +3,13 @@
 import ConcurrentObserve
 import Histogram
 
-/// The 99.9th percentile of a notification's latency, in an open loop, while other threads do something else.
+/// The 99.9th percentile of a notification's latency, in an open loop, while other threads do
+/// something else.
 ///
-/// The machine takes the processor from a thread now and then, more often when others want it too: on two processors a notification beside
-/// three busy threads waits for milliseconds, whatever they do. So the reference of a situation has as many busy threads
-/// as the situation, which touch nothing of the library's. The table of all percentiles has the quiet machine beside them.
+/// The machine takes the processor from a thread now and then, more often when others want it too:
+/// on two processors a notification beside three busy threads waits for milliseconds, whatever they
+/// do. So the reference of a situation has as many busy threads as the situation, which touch
+/// nothing of the library's. The table of all percentiles has the quiet machine beside them.
 enum LatencySuite {
     static let cases = [quiet, churn, reclamation, stuckCallback]
 
@@ -26,7 +28,8 @@ enum LatencySuite {
         )
     }
 
-    /// Another thread registers and cancels on the same registry, flat out; one reclaims, one destroys.
+    /// Another thread registers and cancels on the same registry, flat out; one reclaims, one
+    /// destroys.
     private static let churn = besides("churn", busyThreads: 3, .latencyUnderChurn) { registry in
         let counter = Counter.uncalled()
         return { registry.observe { event in counter.value &+= event }.cancel() }

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// What the figures were measured on.
+/// The machine that the figures were measured on.
 struct Machine: Encodable {
     let system: String
     let processor: String
@@ -18,7 +18,7 @@ struct Machine: Encodable {
         toolchain = Self.output(of: ["swift", "--version"]).split(separator: "\n").first.map(String.init) ?? "unknown"
     }
 
-    /// What a command prints; nothing if it cannot be run.
+    /// The output of a command; empty if the command cannot be run.
     private static func output(of command: [String]) -> String {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")

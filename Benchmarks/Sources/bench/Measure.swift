@@ -43,8 +43,9 @@ struct Measure: ParsableCommand {
         print("\n" + outcomes.summary)
         throw ExitCode(outcomes.exitCode)
     }
-    /// Where the code and the memory of a process lie is chance, and can cost one side a fifth for as long as the process lives. So a case whose
-    /// bar does not hold in this one is measured in others, too; all rounds count.
+    /// Where the code and the memory of a process lie is chance, and can cost one side a fifth for
+    /// as long as the process lives. So a case whose bar does not hold in this one is measured in
+    /// others, too; all rounds count.
     private func outcome(
         of measured: Case,
         _ effort: Effort,

@@ -7,7 +7,8 @@ import ConcurrentObserve
 enum MemorySuite {
     static let cases = [perObservation, propertyObject, perProperty]
 
-    /// Token, closure storage and share of the table; the counters, which are the closures' contexts, exist before.
+    /// Token, closure storage and share of the table; the counters, which are the closures'
+    /// contexts, exist before.
     private static let perObservation = Case(
         name: "registry.observe.bytes-per-observation",
         unit: .bytes,
@@ -32,7 +33,7 @@ enum MemorySuite {
         })
     }
 
-    /// What the allocator has given the object itself.
+    /// The bytes that the allocator has given the object itself.
     private static let propertyObject = Case(
         name: "property.init.object-bytes",
         unit: .bytes,

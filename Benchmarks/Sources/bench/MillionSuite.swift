@@ -9,7 +9,8 @@ enum MillionSuite {
 
     private static let count = 1_000_000
 
-    /// Each round first touches the memory that the round before has returned to the system: up to a third of the time is its page faults.
+    /// Each round first touches the memory that the round before has returned to the system: up to
+    /// a third of the time is its page faults.
     private static let registered = Case(
         name: "registry.observe.1000000-observers",
         unit: .seconds,

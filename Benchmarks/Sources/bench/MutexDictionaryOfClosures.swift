@@ -2,7 +2,8 @@
 
 import Synchronization
 
-/// The usual way to register and to cancel: closures in a dictionary behind a mutex, by a number that a token has.
+/// The usual way to register and to cancel: closures in a dictionary behind a mutex, by a number
+/// that a token has.
 final class MutexDictionaryOfClosures: Sendable {
     private struct State {
         var next = 0

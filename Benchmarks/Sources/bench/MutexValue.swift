@@ -3,8 +3,9 @@
 import ConcurrentObserve
 import Synchronization
 
-// What properties are compared with: a value in the standard library's mutex, in a `let` of a class. One class per type, not a
-// generic one: the compiler then knows everything about the layout.
+// What properties are compared with: a value in the standard library's mutex, in a `let` of a
+// class. One class per type, not a generic one: the compiler then knows everything about the
+// layout.
 
 final class MutexInt: Sendable {
     let value: Mutex<Int>
@@ -48,7 +49,7 @@ final class MutexLimits: Sendable {
     init(_ value: Limits) { self.value = Mutex(value) }
 }
 
-/// What stores values, one after the other.
+/// A place that stores one value after the other.
 protocol Guarding: AnyObject, Sendable {
     associatedtype Value: Sendable
 

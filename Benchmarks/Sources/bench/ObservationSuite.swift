@@ -5,11 +5,13 @@ import Dispatch
 import Observation
 import Synchronization
 
-/// Against the standard library's Observation, whose classes belong to one thread or actor at a time: it does less than a property does.
+/// Against the standard library's Observation, whose classes belong to one thread or actor at a
+/// time: it does less than a property does.
 enum ObservationSuite {
     static let cases = [tracked, observations]
 
-    /// A change with one observer. Theirs is called before the change, once, and must be set up again for the next.
+    /// A change with one observer. Theirs is called before the change, once, and must be set up
+    /// again for the next.
     private static let tracked = Case(name: "observation.set.1-observer", unit: .nanoseconds, bar: .setOfObservation) {
         effort in
         let (property, model) = (Observed(0), Model())
@@ -22,7 +24,8 @@ enum ObservationSuite {
         )
     }
 
-    /// From a change to the moment when a task has it from its sequence: one change at a time. Theirs is made on the actor that owns it.
+    /// From a change to the moment when a task has it from its sequence: one change at a time.
+    /// Theirs is made on the actor that owns it.
     private static let observations = Case(
         name: "observations.round-trip",
         unit: .nanoseconds,
@@ -89,7 +92,8 @@ private actor Domain {
     static let shared = Domain()
 }
 
-/// Observation's sequence must not be used across domains: it tracks anew when a change is about to be made, and would miss the change itself.
+/// Observation's sequence must not be used across domains: it tracks anew when a change is about to
+/// be made, and would miss the change itself.
 @Domain @Observable
 private final class DomainModel {
     var value = 0

@@ -3,7 +3,7 @@
 import ArgumentParser
 import Foundation
 
-/// What the command line asks for.
+/// The options of the command line.
 struct Options: ParsableArguments {
     @Flag(help: "Fewer and shorter rounds: a look, not a judgement to rely on.")
     var quick = false
@@ -22,7 +22,8 @@ struct Options: ParsableArguments {
 
     mutating func validate() throws {
         if let only, only.isEmpty { throw ValidationError("--only needs a part of the cases' names") }
-        // Before the measurements, not after them: a file that cannot be written is a mistake in the command line.
+        // Before the measurements, not after them: a file that cannot be written is a mistake in
+        // the command line.
         for file in [json, markdown].compactMap({ $0 })
         where !FileManager.default.createFile(atPath: file, contents: nil) {
             throw ValidationError("cannot write '\(file)'")

@@ -2,7 +2,7 @@
 
 import Judging
 
-/// What was measured of one case.
+/// The measurements of one case.
 struct Outcome {
     let name: String
     let unit: Case.Unit

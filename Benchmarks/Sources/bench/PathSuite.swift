@@ -15,7 +15,8 @@ enum PathSuite {
         cars.garage.observe(\.car.engine.rpm) { change in counter.value &+= change.new }
     }
 
-    /// - Parameter observe: Its closure is a literal, as the reference's: one that is handed round is called through a thunk.
+    /// - Parameter observe: Its closure is a literal, as the reference's: one that is handed round
+    ///   is called through a thunk.
     private static func leaf(
         _ name: String,
         _ bar: Bar,
@@ -62,7 +63,8 @@ enum PathSuite {
         })
     }
 
-    /// What a path of three steps takes more than one of two, where every property on the way is observed already.
+    /// The bytes that a path of three steps takes beyond a path of two, where every property on the
+    /// way is already observed.
     private static let bytesPerStep = Case(
         name: "path.observe.bytes-per-step",
         unit: .bytes,
@@ -83,7 +85,8 @@ enum PathSuite {
         })
     }
 
-    /// The heap in use, in bytes, once what has ended is gone: the end of a path retires the observers that it had.
+    /// The heap in use, in bytes, once what has ended is gone: the end of a path retires the
+    /// observers that it had.
     private static func settledHeap() -> Double {
         var heap = 0
         repeat {

@@ -64,7 +64,8 @@ private final class ObservedSubject {
     }
 }
 
-/// A notification center with observers, each with a counter of its own. It carries no value: less than the others do.
+/// A notification center with observers, each with a counter of its own. It carries no value: less
+/// than the others do.
 private final class ObservedCenter {
     private let center = NotificationCenter()
     private let name = Notification.Name("changed")

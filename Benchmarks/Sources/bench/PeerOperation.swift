@@ -12,7 +12,7 @@ struct PeerOperation {
     let live: Int
     /// As the table shows it.
     let title: String
-    /// What stands for the rounds.
+    /// The figure that stands for the rounds.
     var summary = Summary.median
     /// One body for each thread, over new objects.
     private let bodies: @Sendable () -> [@Sendable (_ times: Int) -> Void]

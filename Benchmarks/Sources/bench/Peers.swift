@@ -47,7 +47,7 @@ struct Peers: ParsableCommand {
         try Data((report.heading + "\n\n" + table.markdown).utf8).write(to: URL(filePath: markdown))
     }
 
-    /// What the rounds of each side come to; nil if it has no such operation.
+    /// The result of each side's rounds; nil if the side has no such operation.
     private func measure(
         _ operation: PeerOperation,
         _ sides: [Side],
@@ -75,8 +75,8 @@ struct Peers: ParsableCommand {
         return try .undisturbed { try Sample(of: run()) }
     }
 
-    /// So many operations that a round takes some milliseconds, after some that are not kept, in
-    /// which a virtual machine compiles.
+    /// Returns how many operations make a round of some milliseconds. Runs some operations first
+    /// that are not counted, in which a virtual machine compiles.
     private func timesOfRound(_ operation: PeerOperation, _ side: Side, _ effort: Effort) throws -> Int? {
         let least = 8e6 / Double(effort.divisor)
         var (times, unkept) = (100, 10)

@@ -3,8 +3,9 @@
 import ConcurrentObserve
 import Synchronization
 
-/// Dining philosophers: a seat's sight is derived of two forks, a fork of the two seats beside it. Two threads take seats at random, eat, and
-/// leave. The other side has the same derived values, and locks of its own in the place of commits: three seats', in order.
+/// Dining philosophers: a seat's sight is derived of two forks, a fork of the two seats beside it.
+/// Two threads take seats at random, eat, and leave. The other side has the same derived values,
+/// and locks of its own in the place of commits: three seats', in order.
 enum PhilosopherSuite {
     static let cases = [16, 32].map(competition)
 

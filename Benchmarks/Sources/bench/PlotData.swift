@@ -2,7 +2,8 @@
 
 import Foundation
 
-/// The data of the plots, a file each, as the scripts in `Plots` read them: columns that tabulators part, `NaN` where nothing was measured.
+/// The data of the plots, a file each, as the scripts in `Plots` read them: columns that tabulators
+/// part, `NaN` where nothing was measured.
 enum PlotData {
     static func write(_ report: Report, to folder: URL) throws {
         try write(cost(report), to: folder.appending(path: "cost.tsv"))
@@ -59,6 +60,7 @@ enum PlotData {
 }
 
 extension Report {
-    /// The line of a case, if it was measured, and not disturbed in every round: a plot does not show that.
+    /// The line of a case, if it was measured, and not disturbed in every round: a plot does not
+    /// show that.
     fileprivate func outcome(_ name: String) -> Line? { outcomes.first { $0.name == name && !$0.isDisturbed } }
 }

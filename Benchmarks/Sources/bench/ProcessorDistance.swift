@@ -5,10 +5,12 @@ import Foundation
 import Judging
 import Synchronization
 
-/// How far two processors are from each other: how long a cache line takes from one to the other and back.
+/// How far two processors are from each other: how long a cache line takes from one to the other
+/// and back.
 ///
-/// The host of a virtual machine moves its processors. On one chiplet a line took 80 ns, on two 380, for seconds on end; what one thread
-/// allocates and another frees took three times as long then. So all rounds are of one distance, the least that was seen.
+/// The host of a virtual machine moves its processors. On one chiplet a line took 80 ns, on two
+/// 380, for seconds on end; what one thread allocates and another frees took three times as long
+/// then. So all rounds are of one distance, the least that was seen.
 struct ProcessorDistance {
     /// Nanoseconds.
     private var least = look(until: 0)
@@ -35,7 +37,8 @@ struct ProcessorDistance {
         }
     }
 
-    /// The least of four looks: one that is disturbed takes longer, never less. Fewer if one is as near as asked for.
+    /// The least of four looks: one that is disturbed takes longer, never less. Fewer if one is as
+    /// near as asked for.
     private static func look(until near: Double) -> Double {
         var least = look()
         for _ in 1..<4 where least > near { least = min(least, look()) }
@@ -57,7 +60,8 @@ struct ProcessorDistance {
     private final class Line: Sendable {
         private let number = Atomic(0)
 
-        /// Waits for the number, and adds one. Acquire and release: the hand over is what is measured; nothing else is published.
+        /// Waits for the number, and adds one. Acquire and release: the hand over is what is
+        /// measured; nothing else is published.
         func pass(from expected: Int) {
             var spins = 0
             while number.load(ordering: .acquiring) != expected {

@@ -3,7 +3,8 @@
 import ConcurrentObserve
 import Judging
 
-/// Reads of a property, against those of a value behind a mutex, on one thread and on two that contend.
+/// Reads of a property, against those of a value behind a mutex, on one thread and on two that
+/// contend.
 enum PropertyReadSuite {
     static let cases =
         reads("int", .read, .readOnTwoThreads, beside: quickReads, Ints())
@@ -11,8 +12,8 @@ enum PropertyReadSuite {
         + reads("heap-string", .readFromHeap, .readFromHeapOnTwoThreads, beside: copies, Strings(heapString))
         + [lentString, lentKibibyte, part]
 
-    /// A round of reads beside another thread: long enough for threads to meet, also in a quick run, and too short for the system to take
-    /// the processor away each time.
+    /// A round of reads beside another thread: long enough for threads to meet, also in a quick
+    /// run, and too short for the system to take the processor away each time.
     private static let (quickReads, copies) = (200_000, 20_000)
 
     static var heapString: String { String(repeating: "sixteen and more", count: 2) }
@@ -32,7 +33,8 @@ enum PropertyReadSuite {
         )
     }
 
-    /// How many times longer it takes to borrow a large value beside another thread than alone.
+    /// How many times longer a thread takes to borrow a large value when another thread does so,
+    /// too.
     private static let lentKibibyte = Case(
         name: "property.lend.kibibyte-growth-on-2-threads",
         unit: .growth,
@@ -48,7 +50,8 @@ enum PropertyReadSuite {
         return Case.Sides(ours: { growth(of: lend, quickReads) })
     }
 
-    /// How many times longer it takes to read a part of a value that counts references, beside another thread than alone.
+    /// How many times longer a thread takes to read a part of a value that counts references when
+    /// another thread does so, too.
     private static let part = Case(
         name: "property.part.growth-on-2-threads",
         unit: .growth,
@@ -107,7 +110,7 @@ enum PropertyReadSuite {
 
 private typealias Kibibyte = InlineArray<128, Int>
 
-/// So many reads of each side.
+/// Loops of reads, one for each side.
 private struct Reads: Sendable {
     typealias Loop = @Sendable (Int) -> Void
     let ours: Loop

@@ -3,7 +3,8 @@
 import ConcurrentObserve
 import OpenCombine
 
-/// Changes of a property, on one thread: against stores behind a mutex, and, observed, against OpenCombine's subject.
+/// Changes of a property, on one thread: against stores behind a mutex, and, observed, against
+/// OpenCombine's subject.
 enum PropertySetSuite {
     static let cases = [
         unobserved("property.set.int", setSingly, setSingly),
@@ -108,8 +109,8 @@ enum PropertySetSuite {
         )
     }
 
-    /// Values with references, two in turn or a fresh one for each change. With what retiring costs the setting thread: it waits for the
-    /// reclamation thread when too much is pending.
+    /// Values with references, two in turn or a fresh one for each change. With what retiring costs
+    /// the setting thread: it waits for the reclamation thread when too much is pending.
     @inline(__always)
     private static func set<Reference: Guarding>(
         _ what: String,
@@ -127,8 +128,8 @@ enum PropertySetSuite {
         }
     }
 
-    /// The reclamation thread's processor time for each change of a value that the changing thread releases itself: they once woke and delayed
-    /// each other.
+    /// The reclamation thread's processor time for each change of a value that the changing thread
+    /// releases itself: they once woke and delayed each other.
     private static let reclamation = Case(
         name: "property.set.array-on-the-reclamation-thread",
         unit: .nanoseconds,
@@ -148,7 +149,8 @@ enum PropertySetSuite {
         })
     }
 
-    /// Nanoseconds that `body` takes; what it has left to the library's threads is done before the return.
+    /// Nanoseconds that `body` takes; what it has left to the library's threads is done before the
+    /// return.
     private static func retiring(_ body: () -> Void) -> Double {
         let time = nanoseconds(body)
         ConcurrentObserveDiagnostics.drain()

@@ -3,9 +3,9 @@
 import CReference
 import ConcurrentObserve
 
-// The same reads of a property and of a value behind a mutex, in two forms: one read in a function of its own, which is called
-// in a loop, and a loop into which the reads are inlined. The mutex is faster in the one, or in the other, as the compiler
-// places the code; a bar must hold in both.
+// The same reads of a property and of a value behind a mutex, in two forms: one read in a function
+// of its own, which is called in a loop, and a loop into which the reads are inlined. The mutex is
+// faster in the one, or in the other, as the compiler places the code; a bar must hold in both.
 
 /// Uses a result, so that computing it is not optimised away.
 @inline(never)

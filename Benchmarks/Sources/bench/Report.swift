@@ -4,7 +4,7 @@ import Foundation
 import Histogram
 import Judging
 
-/// What a run has found; the file that `--json` writes.
+/// The results of a run, and the contents of the file that `--json` writes.
 struct Report: Encodable {
     let date: String
     let machine: Machine
@@ -29,7 +29,8 @@ struct Report: Encodable {
         let verdict: Verdict
     }
 
-    /// All rounds of one situation together, in nanoseconds from the moment when an operation was due.
+    /// All rounds of one situation together, in nanoseconds from the moment when an operation was
+    /// due.
     struct Tail: Encodable {
         let situation: String
         let count: UInt64
@@ -84,7 +85,7 @@ struct Report: Encodable {
 }
 
 extension Report.Tail {
-    /// What tables show.
+    /// The percentiles that tables show.
     static let shown = [50, 90, 99, 99.9, 99.99]
 
     fileprivate init(_ situation: String, _ histogram: Histogram<UInt64>) {

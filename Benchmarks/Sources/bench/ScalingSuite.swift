@@ -4,11 +4,13 @@ import Judging
 import ConcurrentObserve
 import Foundation
 
-/// What grows with the threads that have ever notified, and with the observers of a registry. For larger machines than this one.
+/// Costs that grow with the threads that have ever notified, and with the observers of a registry.
+/// Meant for larger machines than this one.
 enum ScalingSuite {
     static let cases = [1, 4, 16, 64].map(waiting) + [1_000, 10_000, 100_000].map(registering)
 
-    /// Waiting for the end of an observation looks at the record of every living thread that has notified.
+    /// Waiting for the end of an observation looks at the record of every living thread that has
+    /// notified.
     private static func waiting(_ threads: Int) -> Case {
         Case(
             name: "token.cancelAndWait.beside-\(threads)-threads",
@@ -32,7 +34,8 @@ enum ScalingSuite {
         }
     }
 
-    /// One registration more among so many: the tables' growth is part of it, and so is the end of all.
+    /// One registration more among so many: the tables' growth is part of it, and so is the end of
+    /// all.
     private static func registering(_ count: Int) -> Case {
         Case(
             name: "registry.observe.\(count)-observers",

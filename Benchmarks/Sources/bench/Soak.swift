@@ -5,10 +5,10 @@ import ConcurrentObserve
 import Foundation
 import Synchronization
 
-/// Sets properties for a long time, and looks at the process's memory meanwhile.
+/// Sets properties for a long time, and watches the process's memory.
 ///
-/// Two threads set values of each kind that is retired differently, a third reads what they set. After the first tenth of the time, memory
-/// may grow by so much at most.
+/// Two threads set values of each kind that is retired differently, a third reads what they set.
+/// After the first tenth of the time, memory may grow by so much at most.
 struct Soak: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Set properties for a long time: memory must stay flat.",
@@ -95,7 +95,7 @@ private final class SoakedProperties: Sendable {
     }
 }
 
-/// Has a deinitialiser, so that a deinit thread destroys it.
+/// An object with a deinitialiser, so that a deinit thread destroys it.
 private final class SoakedObject: Sendable {
     let number: Int
 

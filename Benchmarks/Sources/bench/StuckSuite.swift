@@ -54,8 +54,8 @@ enum StuckSuite {
         })
     }
 
-    /// Resident memory at the end less that before the very first round, with as many pairs on each registry; the callback is stuck
-    /// for ten seconds.
+    /// Resident memory at the end less that before the very first round, with as many pairs on each
+    /// registry; the callback is stuck for ten seconds.
     private static let growth = Case(
         name: "registry.observe-cancel.growth-beside-stuck-callback",
         unit: .mebibytes,

@@ -5,18 +5,22 @@ import Glibc
 import Judging
 import Synchronization
 
-/// What an operation costs each of several threads that do so many at once, in nanoseconds; `bodies` has one for each thread.
+/// Measures the cost of an operation on each of several threads at once, in nanoseconds. `bodies`
+/// has one body for each thread.
 ///
-/// All begin together: the last to arrive at the start lets all go. The first that has done `times` ends it for all: threads that
-/// contend for a lock get on at different speeds, and the time in which one of them is alone is not of interest. What counts is the time of
-/// all, over what they have done in it. On a machine that has something else to do they may run one after the other, and share
-/// nothing; such a run is tried again, a limited number of times, and marked as disturbed if that did not help. The shorter it is, the
-/// likelier it is left alone: a few milliseconds are enough.
+/// All threads begin together, when the last one has arrived at the start. The first that has done
+/// `times` operations ends the run for all: threads that contend for a lock progress at different
+/// speeds, and the time in which only one of them runs does not count. The result is the time of
+/// all, divided by the operations done in it. On a busy machine the threads may run one after the
+/// other, and share nothing. Such a run is repeated a limited number of times, and marked as
+/// disturbed if that did not help. A short run is the least likely to be disturbed: a few
+/// milliseconds are enough.
 func nanosecondsPerOperation(_ times: Int, _ bodies: [@Sendable (_ times: Int) -> Void]) -> Sample {
     .undisturbed { Sample(of: runTogether(times, bodies)) }
 }
 
-/// What an operation costs a thread while another one does something else without a pause; measured as `nanosecondsPerOperation(_:_:)` is.
+/// Measures the cost of an operation while another thread does something else without a pause, as
+/// `nanosecondsPerOperation(_:_:)` measures.
 func nanosecondsPerOperation(
     _ times: Int,
     _ body: @escaping @Sendable (_ times: Int) -> Void,
@@ -25,8 +29,8 @@ func nanosecondsPerOperation(
     .undisturbed { Sample(ofFirst: runTogether(times, [body], beside: [other])) }
 }
 
-/// What each of several threads does that begin together, until the first has done `times` operations; those in `others` do not end it,
-/// however much they have done.
+/// Runs threads that begin together, until the first has done `times` operations; returns the work
+/// of each. The threads in `others` do not end the run, however much they have done.
 func runTogether(
     _ times: Int,
     _ bodies: [@Sendable (_ times: Int) -> Void],
@@ -74,7 +78,8 @@ private final class StartingLine: Sendable {
 
     init(_ count: Int) { missing = Atomic(count) }
 
-    /// Spins, so that all leave at the same moment; yields now and then, for the others may have no processor yet.
+    /// Spins, so that all leave at the same moment; yields now and then, for the others may have no
+    /// processor yet.
     func wait() {
         missing.subtract(1, ordering: .acquiringAndReleasing)
         var spins = 0

@@ -7,7 +7,8 @@ import Synchronization
 
 /// One registry with one observer, notified on two threads at once.
 ///
-/// The observer adds to a tally of the thread, so that the threads share nothing but what the notification shares.
+/// The observer adds to a tally of the thread, so that the threads share nothing but what the
+/// notification shares.
 enum ThreadsSuite {
     static let cases = [growth, growthOfOwnRegistries, growthOfMutex, versusMutex, besideChurn]
 
@@ -59,7 +60,8 @@ enum ThreadsSuite {
         )
     }
 
-    /// A notification while another thread registers and cancels on the registry, against one while another thread is busy elsewhere.
+    /// A notification while another thread registers and cancels on the registry, against one while
+    /// another thread is busy elsewhere.
     private static let besideChurn = Case(
         name: "registry.notify.beside-churn",
         unit: .nanoseconds,
@@ -86,7 +88,8 @@ enum ThreadsSuite {
         )
     }
 
-    /// How many times longer the operation of either thread takes beside the other one than alone.
+    /// How many times longer either thread's operation takes when both threads run than when one
+    /// does.
     private static func growth(
         _ times: Int,
         _ first: @escaping @Sendable (Int) -> Void,

@@ -3,7 +3,8 @@
 import ConcurrentObserve
 import Synchronization
 
-/// Commits and snapshots of groups: on one thread beside one plain set and one read, and beside a writer against one mutex.
+/// Commits and snapshots of groups: on one thread beside one plain set and one read, and beside a
+/// writer against one mutex.
 enum TransactionSuite {
     static let cases = [
         commitOfTwo, commitOfMany, commitObserved, snapshotOfTwo, snapshotOfFour, snapshotOfMany, snapshotIntoArray,
@@ -65,8 +66,9 @@ enum TransactionSuite {
         )
     }
 
-    // Beside one standalone read, in a function of its own, as `property.read.int` is measured. Reads that are inlined into a
-    // loop share work that the compiler moves out of it, which a read that stands alone has to do.
+    // Beside one standalone read, in a function of its own, as `property.read.int` is measured.
+    // Reads that are inlined into a loop share work that the compiler moves out of it, which a read
+    // that stands alone has to do.
     private static let snapshotOfTwo = Case(name: "group.snapshot.2", unit: .nanoseconds, bar: .snapshot(of: 2)) {
         effort in
         let (first, second) = (Observed(0), Observed(0))
@@ -111,7 +113,8 @@ enum TransactionSuite {
         )
     }
 
-    /// Beside the same array, made of standalone reads: what a list's snapshot costs beyond the array that it returns.
+    /// Beside the same array, made of standalone reads: what a list's snapshot costs beyond the
+    /// array that it returns.
     private static let snapshotIntoArray = Case(
         name: "list.snapshot.8-into-array",
         unit: .nanoseconds,
@@ -126,7 +129,8 @@ enum TransactionSuite {
         )
     }
 
-    /// While another thread commits without a pause, against a pair behind a mutex while another thread changes that.
+    /// While another thread commits without a pause, against a pair behind a mutex while another
+    /// thread changes that.
     private static let snapshotBesideCommits = Case(
         name: "group.snapshot.2-beside-commits",
         unit: .nanoseconds,

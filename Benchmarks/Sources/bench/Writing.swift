@@ -3,7 +3,8 @@
 import ConcurrentObserve
 import OpenCombine
 
-// The same changes of a property, of a value behind a mutex and of a subject, in two forms, as reads are.
+// The same changes of a property, of a value behind a mutex and of a subject, in two forms, as
+// reads are.
 
 // MARK: - One at a time
 

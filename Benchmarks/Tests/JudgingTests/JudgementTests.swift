@@ -3,7 +3,8 @@
 import Judging
 import Testing
 
-/// Rounds of those figures, ours over a reference of 1 unless it is given; those in `disturbed` were.
+/// Rounds of those figures, ours over a reference of 1 unless it is given; those in `disturbed`
+/// were.
 private func judge(
     _ ours: [Double],
     over references: [Double]? = nil,

@@ -17,7 +17,8 @@ struct CombineTableTests {}
 // MARK: - The article
 
 extension CombineTableTests {
-    /// What OpenCombine does not have. The test beside it has what Combine's documentation says.
+    /// The rows that OpenCombine cannot run. A test below expects the output that Combine's
+    /// documentation describes.
     private static let missing = ["car.$name.combineLatest(car.$mileage).sink {"]
 
     @Test("Each side of the table stands in the code below")
@@ -51,7 +52,7 @@ extension String {
 
 // MARK: - The models
 
-/// What a side has shown.
+/// The lines that a side has shown.
 private final class Lines: Sendable {
     private let lines = Mutex<[String]>([])
 
@@ -68,7 +69,7 @@ private final class Lines: Sendable {
         return mirror.children.first.map { text($0.value) } ?? "nil"
     }
 
-    /// What `body` shows.
+    /// The lines that `body` shows.
     func during(_ body: () -> Void) -> [String] {
         lines.withLock { $0 = [] }
         body()
@@ -105,7 +106,7 @@ private final class ObservedCar: ConcurrentObservable {
     }
 }
 
-/// What one side shows when it is set up, and then while its car changes.
+/// The lines that a side shows when it is set up, and then while its car changes.
 private func there<Kept>(_ row: (PublishedCar) -> Kept) -> [String] {
     let car = PublishedCar()
     return lines.during {

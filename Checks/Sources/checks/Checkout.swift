@@ -5,9 +5,9 @@ import Foundation
 /// The files of a checkout, by their paths from its root. Tests plant files in it, and change
 /// nothing on disk.
 struct Checkout {
-    /// What git tracks or would add, and what lies below `Sources` on disk.
+    /// The files that git tracks or would add, and the files below `Sources` on disk.
     private(set) var paths: Set<String> = []
-    /// What git tracks.
+    /// The files that git tracks.
     private(set) var tracked: Set<String> = []
     private var root: URL?
     private var planted: [String: String] = [:]

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// What a check has found. Its lines go to standard error.
+/// The findings of a check. Its lines go to standard error.
 struct Failure: Error {
     /// The exit code: 1, something does not hold; 2, wrong usage.
     var code: Int32 = 1
@@ -37,7 +37,9 @@ struct Check: Sendable {
 
     static let all = [
         Check("structure", "rooms, C, `unsafe`, licences, nothing generated") { try Structure($0).check() },
-        Check("words", "words that have a better one are absent from names and prose") { try Words($0).check() },
+        Check("words", "names and prose without words that have a better one; plain sentences") {
+            try Words($0).check()
+        },
         Check("links", "what Markdown files link to; the contract's suites") { try Links($0).check() },
         Check("quotations", "the code that an article quotes from the examples", of: Quotations.check),
         Check("readme", "what the examples of Markdown files print", "[FILE…]", run: MarkdownExamples.check),

@@ -25,8 +25,8 @@ struct Command {
         self.environment = environment
     }
 
-    /// Runs it to its end: the exit code, and what it has written to both of its outputs or to the
-    /// first alone.
+    /// Runs the command to its end. Returns the exit code, and the text of both outputs, or of
+    /// standard output only.
     func run(errors: Bool = true) throws -> (code: Int32, output: String) {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -89,7 +89,7 @@ extension String {
     /// The lines, without their breaks.
     var lines: [Substring] { chomped.split(separator: "\n", omittingEmptySubsequences: false) }
 
-    /// What stands between two marks, each time.
+    /// The text between two marks, each time that they occur.
     func between(_ start: String, _ end: String) -> [String] {
         components(separatedBy: start).dropFirst().compactMap {
             guard let range = $0.range(of: end) else { return nil }

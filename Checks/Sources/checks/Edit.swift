@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One place at which the instrumented copy of the library differs from the library. `Instrumented/README.md` has the format.
+/// One place at which the instrumented copy of the library differs from the library.
+/// `Instrumented/README.md` has the format.
 struct Edit {
     enum Kind: Equatable {
         /// A seeded bug: the text runs while the bug of this name is on.
@@ -32,7 +33,7 @@ struct Edit {
     let place: Place
     fileprivate(set) var text: [String] = []
 
-    /// What is written into the copy, without its indentation.
+    /// The lines that are written into the copy, without their indentation.
     var lines: [String] {
         switch kind {
         case .bug(let name):

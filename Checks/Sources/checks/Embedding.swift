@@ -6,9 +6,9 @@ import Foundation
 /// depends on the library as these pages say, once with a property alone and once with the macro,
 /// as the article GettingStarted says.
 ///
-/// Builds and runs both, and compares what they print with these pages. It depends on a clone of the
-/// last commit, as its branch `main` and without tags, as a reader gets the repository: uncommitted
-/// changes do not count.
+/// Builds and runs both, and compares what they print with these pages. It depends on a clone of
+/// the last commit, as its branch `main` and without tags, as a reader gets the repository:
+/// uncommitted changes do not count.
 enum Embedding {
     static func check(_ arguments: [String]) throws -> String {
         guard arguments.isEmpty || arguments == ["plain"] || arguments == ["macro"] else {
@@ -61,7 +61,7 @@ enum Embedding {
     }
 }
 
-/// What a new user writes, by the pages.
+/// The code that a new user writes, by the pages.
 struct EmbeddingPages {
     let blocks: [Page.Block]
 

@@ -2,11 +2,13 @@
 
 import Foundation
 
-/// The instrumented copy of a library: its sources with edits, the files that are added, and the list of seeded bugs.
+/// The instrumented copy of a library: its sources with edits, the files that are added, and the
+/// list of seeded bugs.
 ///
 /// Every anchor must occur exactly once, and every edit must change something.
 struct Instrumented {
-    /// A library, with the folders of `Instrumented` that its copy is made of. The copy itself is ignored by git.
+    /// A library, with the folders of `Instrumented` that its copy is made of. The copy itself is
+    /// ignored by git.
     struct Library {
         let sources, edits, added, copy: String
 
@@ -71,7 +73,8 @@ struct Instrumented {
         """
     }
 
-    /// Makes the copies anew. What has not changed is not written, so that it is not compiled again.
+    /// Makes the copies again. A file that has not changed is not written, so that it is not
+    /// compiled again.
     static func write(_ checkout: Checkout) throws -> String {
         try [Library.observation, .mirror].map { library in
             let copy = try Instrumented(checkout, of: library)
@@ -101,7 +104,8 @@ private struct EditedFile {
         lines = text.split(separator: "\n", omittingEmptySubsequences: false)
     }
 
-    /// The text of the copy. Behind each edit stands, for the compiler, which line of the library follows.
+    /// The text of the copy. Behind each edit stands, for the compiler, which line of the library
+    /// follows.
     func apply(_ edits: [Edit]) throws -> String {
         var written: [Int: [String]] = [:]
         var replaced: Set<Int> = []

@@ -2,8 +2,8 @@
 
 import Foundation
 
-/// What Markdown files link to is there: files of the repository, and headings in them. The article
-/// Contract links to every suite that is named for a promise.
+/// Checks that the targets of links in Markdown files exist: files of the repository, and headings
+/// in them. The article Contract links to every suite that is named for a promise.
 struct Links {
     static let contract = "Sources/ConcurrentObserve/ConcurrentObserve.docc/Contract.md"
 

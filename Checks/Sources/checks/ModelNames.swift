@@ -2,7 +2,8 @@
 
 import Foundation
 
-/// Models and injection points, which are edits of the instrumented copy, name each other, and so do models and the options of their rows.
+/// Models and injection points, which are edits of the instrumented copy, name each other, and so
+/// do models and the options of their rows.
 struct ModelNames {
     let checkout: Checkout
     let rows: [ModelRow]
@@ -43,8 +44,8 @@ struct ModelNames {
             .map { "Models/README.md: \($0.file) does not have the injection point \($0.point)" }
     }
 
-    /// What is tested in a model and never set, or set and never tested, would be a configuration
-    /// that is not what it says.
+    /// Options that a model tests and no row sets, or that a row sets and no model tests: such a
+    /// row would not check what it says.
     private func unknownOptions(_ models: [String]) -> [String] {
         let lines = models.flatMap(\.lines)
         let conditions = lines.filter { $0.prefixMatch(of: /#(if|ifdef|ifndef|elif)/) != nil }

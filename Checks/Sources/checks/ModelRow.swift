@@ -9,7 +9,7 @@ struct ModelRow: Equatable {
     let kind: Kind
     let model: String
     let name: String
-    /// What the search must find.
+    /// The result that the search must have.
     let expected: String
     private let options: [String]
 
@@ -32,7 +32,7 @@ struct ModelRow: Equatable {
         try text.lines.filter { !$0.hasPrefix("#") && !$0.isEmpty }.map { try ModelRow($0) }
     }
 
-    /// What the preprocessor is given: the rule that is broken, and the options.
+    /// The definitions for the preprocessor: the rule that is broken, and the options.
     var definitions: [String] { (kind == .holds ? [] : [Self.option(name)]) + options }
 
     /// The option that breaks the rule of a name: `the reclamation thread's wake-up is lost` is
@@ -43,7 +43,7 @@ struct ModelRow: Equatable {
 
     // MARK: Running
 
-    /// What a search has come to.
+    /// The result of a search.
     struct Result {
         let row: ModelRow
         let found: String
@@ -77,7 +77,7 @@ struct ModelRow: Equatable {
         return result(Self.found(log), states ?? "-")
     }
 
-    /// What a search's output says.
+    /// Reads the result from a search's output.
     static func found(_ log: String) -> String {
         let errors = log.lines.filter { $0.hasPrefix("pan:") }
         if log.contains("assertion violated") {

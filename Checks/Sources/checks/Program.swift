@@ -8,7 +8,7 @@ struct BuiltPackage {
     /// Where the examples are built: packages that are built in one folder build the library once.
     static let scratch = ".build/examples"
 
-    /// What the build has written.
+    /// The output of the build.
     let log: String
     private let products: String
 

@@ -2,16 +2,16 @@
 
 import Foundation
 
-/// The public API, which Documentation/public-api.txt has, so that each change of it is read; and
-/// against that of the last release, which Documentation/released-api.txt has: every clone can do
-/// it, with or without tags.
+/// Compares the public API with Documentation/public-api.txt, so that each change of the API is
+/// read; and with Documentation/released-api.txt, the API of the last release. Every clone can
+/// compare, with or without tags.
 ///
-/// What is gone or declared otherwise breaks programs, and so do a new case of an enum and a new
-/// requirement of a protocol. A break that is meant stands in Documentation/accepted-breaks.txt, as
-/// this check prints it, until the release that has it.
+/// A symbol that is gone or declared otherwise breaks programs, and so do a new case of an enum and
+/// a new requirement of a protocol. An intended break stands in Documentation/accepted-breaks.txt,
+/// as this check prints it, until its release.
 ///
 /// `swift package diagnose-api-breaking-changes` does less: with Swift 6.3.1 it builds the release
-/// without traits, so that what is gone from an optional part is not found; and it needs the
+/// without traits, so it misses symbols that are gone from an optional part. It also needs the
 /// release's commit, which a clone may not have.
 enum PublicAPI {
     static let present = "Documentation/public-api.txt"
@@ -71,7 +71,7 @@ enum PublicAPI {
         try ([first] + lines).map { $0 + "\n" }.joined().write(toFile: path, atomically: true, encoding: .utf8)
     }
 
-    /// What is public and not written, and what is written and not public.
+    /// The symbols that are public and not written, and those that are written and not public.
     static func differences(of now: Set<String>, from written: Set<String>) -> [String] {
         now.subtracting(written).map { "+ \($0)" }.sorted() + written.subtracting(now).map { "- \($0)" }.sorted()
     }
@@ -81,7 +81,7 @@ enum PublicAPI {
         Set((text?.lines ?? []).filter { !$0.hasPrefix("#") && !$0.isEmpty }.map(String.init))
     }
 
-    /// What breaks programs, less what is accepted; and what is accepted without being a break.
+    /// The breaks that are not accepted, and the accepted lines that are no breaks.
     static func breaks(from before: Set<String>, to now: Set<String>, accepted: Set<String>) -> [String] {
         // A case that switches do not know; a requirement that conforming types do not have.
         let new = now.subtracting(before).filter { line in
@@ -93,8 +93,8 @@ enum PublicAPI {
             + accepted.subtracting(found).sorted().map { "accepted, but not so: \($0)" }
     }
 
-    /// The version that the record is of, which CHANGELOG, the manifests of README and the
-    /// articles, and the last tag agree with.
+    /// The version of the record. CHANGELOG, the manifests of README and the articles, and the last
+    /// tag agree with it.
     static func version(in checkout: Checkout, lastTag: String?, recordOfTag: String?) throws -> String {
         let text = checkout.text(record) ?? ""
         guard let version = text.prefixMatch(of: /# The public API of ([0-9.]*):/).map({ String($0.1) }) else {

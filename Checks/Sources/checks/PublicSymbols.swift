@@ -31,7 +31,7 @@ enum PublicSymbols {
         try files().flatMap { try $0.files.map { try SymbolGraph(file: $0) } }
     }
 
-    /// What SwiftPM has written last.
+    /// The files that SwiftPM has written last.
     private static func symbols() throws -> [String] {
         try Command("find", [scratch, "-path", "\(scratch)/symbolgraph/ConcurrentObserve*.symbols.json"]).run(
             errors: false
@@ -39,10 +39,12 @@ enum PublicSymbols {
         .output.split(separator: "\n").map(String.init).sorted()
     }
 
-    /// Asks the compiler's own tool, module by module. SwiftPM's `dump-symbol-graph` builds the whole package first, gRPC included: 15 minutes.
+    /// Asks the compiler's own tool, module by module. SwiftPM's `dump-symbol-graph` builds the
+    /// whole package first, gRPC included: 15 minutes.
     private static func write() throws {
         let begun = Date()
-        // With the traits that Scripts/traits.sh has built: another one, and everything is built anew. Without `stress` and the tests.
+        // With the traits that Scripts/traits.sh has built: with others, everything would be built
+        // again. Without `stress` and the tests.
         let traits = modules.dropFirst().dropLast().map { $0.dropFirst("ConcurrentObserve".count) }
             .joined(separator: ",")
         let build = ["build", "--scratch-path", scratch, "--traits", traits]
@@ -63,7 +65,7 @@ enum PublicSymbols {
                 ]
             ).succeed("the symbols of \(module) cannot be read")
         }
-        // As old as the sources that they are of, should one be changed meanwhile.
+        // As old as the beginning, so that a source that was changed since then counts as newer.
         for file in try symbols() {
             try FileManager.default.setAttributes([.modificationDate: begun], ofItemAtPath: file)
         }

@@ -7,7 +7,7 @@ import Foundation
 ///
 /// A line `<!-- from PATH -->` before a block names the file; every block needs one. A line `// …`
 /// stands for code that is left out. DocC's snippets cannot do it: they are files of this package,
-/// and the code is that of a package with dependencies of its own.
+/// and the quoted code belongs to a package with dependencies of its own.
 enum Quotations {
     static let articles = [
         "Sources/ConcurrentObserve/ConcurrentObserve.docc/EmbeddingInAService.md",

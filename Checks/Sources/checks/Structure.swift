@@ -166,8 +166,8 @@ struct Structure {
         }
     }
 
-    /// ThreadSanitizer cannot see into the slow path of the standard library's `Mutex`, and no `Mutex`
-    /// traps in the child of a fork. (P18)
+    /// ThreadSanitizer cannot see into the slow path of the standard library's `Mutex`, and no
+    /// `Mutex` traps in the child of a fork. (P18)
     private func mutexes() -> [String] {
         code.keys.filter { path in
             let folder = path.split(separator: "/").dropFirst().first ?? ""

@@ -7,7 +7,7 @@ struct SwiftCode {
         let text: String
         /// It stands behind a full stop.
         let isMember: Bool
-        /// What follows it at once; 0 at the end of the line.
+        /// The byte that follows the word; 0 at the end of the line.
         let next: UInt8
     }
 
@@ -62,7 +62,7 @@ struct SwiftCode {
     }
 }
 
-/// What is open at the end of a line, and goes on in the next.
+/// The comments and strings that are open at the end of a line, and go on in the next.
 private struct Scanner {
     /// How deep comments are nested.
     private var comments = 0

@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// What the compiler writes about the symbols of a module, as far as the checks need it.
+/// The compiler's description of the symbols of a module, as far as the checks need it.
 struct SymbolGraph: Decodable {
     struct Module: Decodable { let name: String }
     struct Named: Decodable { let identifier: String }
@@ -54,7 +54,7 @@ struct SymbolGraph: Decodable {
         }
     }
 
-    /// What the module declares, one a line: module, kind, name, declaration.
+    /// The module's declarations, one a line: module, kind, name, declaration.
     var declarations: Set<String> {
         let own = symbols.filter { !$0.isSynthesized }
         let byIdentifier = Dictionary(own.map { ($0.identifier.precise, $0) }) { $1 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Finds words that this repository does not use in names, comments, strings and prose: each of them
-/// has a better one, which `Words+Forbidden.swift` names.
+/// Finds words that this repository does not use in names, comments, strings and prose: each of
+/// them has a better one, which `Words+Forbidden.swift` names. `Sentences` adds patterns of
+/// sentences.
 ///
 /// A name is split into its words: `isReclaimed` and `is_reclaimed` are `is reclaimed`. Upper and
 /// lower case are alike, and a phrase may go on in the next line.
@@ -41,8 +42,8 @@ struct Words {
 
     /// The folders and files that are read.
     static let places = [
-        "Sources", "Tests", "Benchmarks", "Examples", "Models", "Checks", "Scripts", "README.md", "ARCHITECTURE.md",
-        "CONTRIBUTING.md",
+        "Sources", "Tests", "Benchmarks", "Examples", "Instrumented", "Models", "Checks", "Scripts", "README.md",
+        "ARCHITECTURE.md", "CONTRIBUTING.md",
     ]
 
     static let suffixes = [
@@ -88,9 +89,10 @@ struct Words {
                     && !allowed.contains { isPart(index, of: $0, in: tokens) }
             }.map { "\(file):\(tokens[index].line): \($0.phrase.joined(separator: " ")) -> \($0.say)" }
         } + openings(of: text, in: file)
+            + (Sentences.reads(file) ? Sentences(of: text, in: file).violations() : [])
     }
 
-    /// The doc comments that cannot be read alone.
+    /// The doc comments that cannot be read without another one.
     private func openings(of text: String, in file: String) -> [String] {
         let lines = text.lines.map { $0.drop { $0 == " " } }
         return lines.indices.filter { index in

@@ -6,7 +6,7 @@ import Testing
 
 @Suite("The figures that pages show")
 struct FiguresTests {
-    /// What stands between the markers of a page.
+    /// The text between the markers of a page.
     private static func marked(_ name: String, of page: String) throws -> String {
         let text = try Checkout.repository.text(page) ?? ""
         return try #require(text.between("<!-- \(name): -->\n", "<!-- :\(name) -->").first)

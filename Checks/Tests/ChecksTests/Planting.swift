@@ -26,7 +26,7 @@ extension Checkout {
     }
 }
 
-/// What an error says; nil if there is none.
+/// The text of an error; nil if there is none.
 func message(of body: () throws -> Void) -> String? {
     do {
         try body()

@@ -28,6 +28,67 @@ struct WordsTests {
         #expect(violations("// In order.\n\n\(line)\n") == ["Tests/A.swift:3: \(violation)"])
     }
 
+    @Test(
+        "A planted pattern of sentences",
+        arguments: [
+            ("/// That of the list.", ["that", "that of"]),
+            ("/// Those that are live.", ["those"]),
+            ("/// Of each list.", ["of"]),
+            ("/// For tests.", ["for"]),
+            ("/// So many threads run.", ["so many"]),
+            ("/// What it holds.", ["what"]),
+            ("// It has one list alone.", ["alone"]),
+            ("// The state stays, meanwhile: it waits.", ["meanwhile"]),
+            ("// It begins anew (in vain).", ["in vain"]),
+            ("// The list\n// is of the set.", ["is of"]),
+            ("// Two lists, of which one is empty.", ["of which"]),
+            ("/// Has `list` closed.", ["has X done"]),
+            ("// The caller has the queue wait.", ["has X done"]),
+            ("// It takes its list, and them, and it.", ["4 pronouns"]),
+            ("let a = 1 // The first alone.", ["alone"]),
+            ("// \(String(repeating: "long ", count: 20))", ["wider than 100 columns"]),
+        ]
+    )
+    func sentences(text: String, patterns: [String]) {
+        let found = violations("\(text)\n", in: "Scripts/A.swift")
+        #expect(found.map { String($0.split(separator: ": ")[1].prefix { $0 != "-" }.dropLast()) } == patterns)
+    }
+
+    @Test(
+        "Sentences that only resemble a pattern",
+        arguments: [
+            "/// Returns the list.\n///\n/// What it holds, that stays.", "// What it holds.",
+            "// It stands alone in the list.",
+            "// The list has a name, and the list has run.", "// It takes its list. They take it.",
+            "// `is of` and `that\n// of` are quoted.", "// That is. Of those, one.", "let text = \"// It is alone.\"",
+            "// https://\(String(repeating: "a", count: 100))", "/// ```\n/// list(alone)\n/// ```", "is of no comment",
+            "let text = 1 \(String(repeating: "+ 1", count: 40))", "let text = \"\"\"\n    // It is alone.\n    \"\"\"",
+            "// The source has the value that runs.",
+        ]
+    )
+    func innocentSentences(text: String) {
+        #expect(violations("\(text)\n", in: "Scripts/A.swift") == [])
+    }
+
+    @Test("An article has the patterns of sentences and the width, outside code and tables")
+    func articles() {
+        let long = String(repeating: "long ", count: 30)
+        func found(_ text: String) -> [String] { violations(text, in: "Scripts/A.md") }
+        #expect(found("What it is.\n") == [])
+        #expect(found("It waits\nmeanwhile.\n").count == 1)
+        #expect(found("```swift\n\(long)\nmeanwhile.\n```\n| \(long) |\n") == [])
+        #expect(found("See [it](\(String(repeating: "a", count: 100))) there.\n") == [])
+        #expect(found("`\(long)`.\n") == [])
+        #expect(found("Run\n\n    \(long)\n") == [])
+        #expect(found("\n\(long)\n") == ["Scripts/A.md:2: wider than 100 columns -> wrap it"])
+    }
+
+    @Test("Files that are excepted have no sentences checked")
+    func exceptedSentences() {
+        #expect(violations("// It waits alone.\n", in: "Sources/ConcurrentObserveEtcd/Generated/A.swift") == [])
+        #expect(violations("// It waits alone.\n", in: "Instruments/A.swift").count == 1)
+    }
+
     @Test("A phrase that goes on in the next line is found where it begins")
     func acrossLines() {
         #expect(
@@ -41,7 +102,7 @@ struct WordsTests {
         "Words that only contain a forbidden one",
         arguments: [
             "return", "returned", "wireless", "shop", "storyteller", "planet", "posture", "hearth", "heartbeat",
-            "/// What two objects share:\n/// The same way.",
+            "/// Two objects share this:\n/// The same way.",
         ]
     )
     func innocent(text: String) {

@@ -17,7 +17,8 @@ private actor OtherActor {
 }
 
 extension DeliveryIsolation {
-    /// A closure without isolation is called on another actor than the one whose code has passed it.
+    /// A closure without isolation is called on another actor than the one whose code has passed
+    /// it.
     static func elsewhere(_ own: (any Actor)?) -> DeliveryIsolation { DeliveryIsolation(of: own ?? OtherActor.shared) }
 }
 

@@ -14,7 +14,8 @@ extension Collector {
 }
 
 extension DerivationCell {
-    /// Holds a lock while a function runs, as if no function ever needed what another thread evaluates.
+    /// Holds a lock while a function runs, as if no function ever needed what another thread
+    /// evaluates.
     borrowing func holdIfMutant() -> Bool {
         guard mutant(.anEvaluationHoldsALock) else { return false }
         evaluating.acquire()
@@ -32,7 +33,7 @@ extension DerivationCell {
 }
 
 extension DerivedObservation {
-    /// Has what the sources hold retain the derived value.
+    /// Makes the links that the sources hold retain the derived value.
     func retain(_ derived: any DerivationNode) { retained = derived }
 
     /// Ends the links when the closure is destroyed, and not before `cancel()` returns.

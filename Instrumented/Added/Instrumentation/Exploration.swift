@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What runs the library's threads one at a time, and decides at every step which: the virtual backend of `stress explore`.
+/// Runs the library's threads one at a time, and chooses the thread at every step: the virtual
+/// backend of `stress explore`.
 ///
-/// The library calls it wherever threads meet. Each answer says whether the calling thread is one of the scheduler's: if not, the
-/// library does what it does without one.
+/// The library calls it wherever threads meet. Each answer says whether the scheduler runs the
+/// calling thread. If not, the library behaves as it does without a scheduler.
 public protocol ExplorationBackend: AnyObject, Sendable {
-    /// The calling thread is about to take a step that others may notice. Another thread may run first.
+    /// The calling thread is about to take a step that others may notice. Another thread may run
+    /// first.
     func step(_ name: StaticString) -> Bool
-    /// Returns when `condition` holds, or, with a limit, when nothing else can happen before that has passed.
+    /// Returns when `condition` holds, or, with a limit, when nothing else can happen before that
+    /// has passed.
     ///
     /// - Parameter condition: Looks, and changes nothing. Called on any thread.
     func wait(_ name: StaticString, atMost limit: Duration?, until condition: () -> Bool) -> Bool
@@ -21,7 +24,8 @@ public protocol ExplorationBackend: AnyObject, Sendable {
     func pause() -> Bool
     /// Runs `body` on another thread of the scheduler's.
     func start(named name: StaticString, _ body: @escaping @Sendable () -> Void) -> Bool
-    /// Whether the calling thread, which reclaims, ends here: so that the next program starts one, or is refused it.
+    /// Whether the calling thread, which reclaims, ends here: so that the next program starts one,
+    /// or is refused it.
     func endsReclamationThread() -> Bool
     /// The time, which passes only when nothing else can happen.
     var now: ContinuousClock.Instant? { get }
@@ -36,16 +40,18 @@ public protocol ExplorationBackend: AnyObject, Sendable {
     func didCall(observer: UInt)
     /// An observer's closure is destroyed.
     func willDestroy(observer: UInt)
-    /// A property's value is destroyed. True if it is to stay, so that who still reads it is found out.
+    /// A property's value is destroyed. True if it is to stay, so that who still reads it is found
+    /// out.
     func willDestroy(value: UInt) -> Bool
     /// The calling thread has read, or goes on reading, a property's value.
     func didRead(value: UInt)
-    /// A walk has ended on a table that was freed meanwhile.
+    /// A walk has ended on a table that was freed during the walk.
     func didWalkFreedTable()
 }
 
 extension Instrumentation {
-    /// What schedules the library's threads, if anything does. Written once, before any other thread runs.
+    /// The scheduler of the library's threads, if there is one. Written once, before any other
+    /// thread runs.
     nonisolated(unsafe) public static var exploration: (any ExplorationBackend)?
 }
 

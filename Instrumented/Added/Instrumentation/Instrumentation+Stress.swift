@@ -2,11 +2,14 @@
 
 import Glibc
 
-/// The controls of the instrumented build: which seeded bug is on, and what happens at the injection points.
+/// The controls of the instrumented build: which seeded bug is on, and what happens at the
+/// injection points.
 ///
-/// Set everything before the threads under test start; nothing here is synchronised with them beyond that.
+/// Set everything before the threads under test start; nothing here is synchronised with them
+/// beyond that.
 public enum Instrumentation {
-    /// What a thread does at an injection point. Called with the point's name, on the thread that reached it.
+    /// Delays a thread at an injection point. Called with the point's name, on the thread that
+    /// reached it.
     public typealias Perturbation = @Sendable (_ point: StaticString) -> Void
 
     /// The injection points, in the order in which the protocol reaches them.
@@ -39,24 +42,25 @@ public enum Instrumentation {
     /// Called at every injection point, if any. Written once, before any other thread runs.
     nonisolated(unsafe) public static var perturbation: Perturbation?
 
-    /// Called where a snapshot holds off publication, on the thread that takes it, if set. Written once, before any other thread
-    /// runs.
+    /// Called where a snapshot holds off publication, on the thread that takes it, if set. Written
+    /// once, before any other thread runs.
     nonisolated(unsafe) public static var snapshotIsHeld: (@Sendable () -> Void)?
 
-    /// Asked wherever the library would start a thread, if set: true if it must not get one. Written once, before any other
-    /// thread runs.
+    /// Asked wherever the library would start a thread, if set: true if it must not get one.
+    /// Written once, before any other thread runs.
     nonisolated(unsafe) public static var refusesThread: (@Sendable () -> Bool)?
 
-    /// Asked wherever the library calls membarrier, or registers the process for it, if set: the error number, or 0. Written
-    /// once, before any other thread runs.
+    /// Asked wherever the library calls membarrier, or registers the process for it, if set: the
+    /// error number, or 0. Written once, before any other thread runs.
     nonisolated(unsafe) public static var barrierFault: (@Sendable (_ isRegistration: Bool) -> Int32)?
 
-    /// After how many failures the function of a derived value runs on copies, if not after as many as usual. Written while no thread
-    /// under test runs.
+    /// After how many failures the function of a derived value runs on copies, if not after as many
+    /// as usual. Written while no thread under test runs.
     nonisolated(unsafe) public static var failuresBeforeCopies: Int?
 
-    /// How many freed tables are kept, poisoned, so that a walker which still uses one is caught, not crashed. 0 under
-    /// AddressSanitizer, which sees the use itself. Written while no thread under test runs.
+    /// How many freed tables are kept, poisoned, so that a walker which still uses one is caught,
+    /// not crashed. 0 under AddressSanitizer, which sees the use itself. Written while no thread
+    /// under test runs.
     nonisolated(unsafe) public static var quarantineLength = 512
 }
 
@@ -77,7 +81,8 @@ internal func inject(_ point: StaticString) {
     perturbation(point)
 }
 
-/// A decision point where the explorer's program allows faults, and nothing in its others: it would multiply their schedules.
+/// A decision point where the explorer's program allows faults, and nothing in its others: it would
+/// multiply their schedules.
 @inline(never)
 internal func faultPoint(_ point: StaticString) {
     if let exploration = unsafe Instrumentation.exploration, exploration.faultPoint(point) { return }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension WeakObserved {
-    /// What is there, if it is set again.
+    /// The present box, if its referent is set again and the seeded bug is on; nil otherwise.
     func swallowed(_ referent: Referent?) -> WeakBox<Referent>? {
         guard mutant(.aRepeatedSetIsDropped) else { return nil }
         let present = storage.snapshot().value
@@ -10,7 +10,8 @@ extension WeakObserved {
 }
 
 extension Observed {
-    /// The referent that was there, or nil if it has died, though the property may refer to another by then.
+    /// The referent that was there, or nil if it has died, though the property may refer to another
+    /// by then.
     func referentOfOneLook<Referent>() -> (value: Referent?, version: UInt64) where Value == WeakBox<Referent> {
         let (box, version) = snapshot()
         inject("weak.read")

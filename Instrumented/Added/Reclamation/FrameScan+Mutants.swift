@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension FrameScan {
-    /// What `holds` says with a seeded bug on that concerns the item; nil without one.
+    /// The answer of `holds` with a seeded bug on that concerns the item; nil without one.
     func holdsWrongly(_ item: RetiredItem) -> Bool? {
         if mutant(.reclaimAtOnce) { return false }
         switch item.hold {

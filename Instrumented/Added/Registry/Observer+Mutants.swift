@@ -11,12 +11,13 @@ extension Observer {
         let first = home.load(ordering: .relaxed)
         if first & 1 != 0 { return first }
         inject("observer.home")
-        // Taken for a core's address, whatever it is now: even, so that the caller does not look at the tag once more.
+        // Taken for a core's address, whatever it is now: even, so that the caller does not look at
+        // the tag once more.
         let second = home.load(ordering: .relaxed)
         return second &+ (second & 1)
     }
 
-    /// What the canceller does beside what it should. True if it has destroyed the closure.
+    /// Runs the canceller's seeded bugs. Returns true if they have destroyed the closure.
     func finishesAtOnce() -> Bool {
         if mutant(.anEndIsDeliveredBeforeTheLastCall) { notifyListeners() }
         return mutant(.aClosureIsDestroyedByItsCanceller) && finishUnlessRunning()

@@ -10,7 +10,7 @@ extension ObserverList {
         unsafe frame.pointee.pin.store(table, ordering: .relaxed)
     }
 
-    /// What a notification must not do. (P15)
+    /// Does what a notification must not do. (P15)
     @usableFromInline
     borrowing func misbehave() {
         // Of a size that the compiler does not know, so that it is not put on the stack.
@@ -37,7 +37,7 @@ extension TableEntry {
     var isDueUntested: Bool { mutant(.markIsTestedBeforeCurrentIsStored) || mutant(.markIsNotTested) }
 }
 
-/// What a walk does wrong at an entry.
+/// A mistake of a walk at an entry.
 @usableFromInline
 internal enum Misstep { case none, skip, stop, again }
 
@@ -64,7 +64,7 @@ extension Frame {
 extension ObserverList {
     @inlinable
     borrowing func walkClosuresByAnEarlyStart(_ version: UInt64, _ call: (borrowing LentClosure) -> Void) {
-        unsafe withPinnedTable(of: .first) { contents, frame in
+        unsafe withPinnedTable(of: .callbacks) { contents, frame in
             let latest = unsafe contents.pointee.latestStart.load(ordering: .relaxed)
             inject("walk.count")
             let count = unsafe contents.pointee.loadCount()

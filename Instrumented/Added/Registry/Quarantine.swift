@@ -11,7 +11,7 @@ extension Instrumentation {
     /// Releases the tables that were kept. Call it while no thread walks.
     public static func emptyQuarantine() { Quarantine.shared.empty() }
 
-    /// What the backend of an exploration calls the observation's observer.
+    /// The address by which the backend of an exploration knows the observation's observer.
     public static func address(of token: ObservationToken) -> UInt { token.observer.address }
 }
 

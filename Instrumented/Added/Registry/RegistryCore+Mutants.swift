@@ -5,7 +5,7 @@ import Synchronization
 extension RegistryCore {
     /// Takes the table away before the next is there.
     func takeTableAway(of list: ObserverListIndex) {
-        let head = unsafe list == .first ? head : furtherHead(of: list)
+        let head = unsafe list == .callbacks ? head : furtherHead(of: list)
         unsafe head?.pointee.store(0, ordering: .releasing)
     }
 }

@@ -16,7 +16,8 @@ extension Combination {
         addStepLocked()
     }
 
-    /// Reads what was noted before it has the property's lock: an older combination may come after a newer one.
+    /// Reads what was noted before it has the property's lock: an older combination may come after
+    /// a newer one.
     func publishOutOfOrder(_ property: Observed<Value>) {
         guard let present = lock.withLock({ takeUnpublishedLocked() }) else { return }
         property.value = present.value

@@ -339,7 +339,7 @@ static void visit(
 ) {
     intptr_t count;
     if (broken(defect_weak_count)) count = load(&contents->count, relaxed);  //= own: a defect
-    //= Registry/ObserverList+Walk.swift … let count = count.load(ordering: .acquiring)
+    //= Registry/ObserverList+Walk.swift … count.load(ordering: .acquiring)
     else count = load(&contents->count, acquiring);
     if (contents->canary != ALIVE) violated("P16 table", "a pass begins on a table that is freed");
     for (intptr_t i = 0; i < count; i++) {

@@ -87,10 +87,11 @@ internal final class Agreement: @unchecked Sendable {
     ///     other side has changed since, and the pair has not agreed on that change, it stays. If
     ///     the pair has agreed on it, it was made from an earlier change of this side, and may be
     ///     replaced.
-    ///   - isInitial: Whether a binding begins with this version. Then the other side takes the value
-    ///     of the agreed version once more in two cases. A binding of the pair has transforms: it may
-    ///     have made another value from the version. Or the other side has changed since the
-    ///     agreement: a binding that has ended may not have passed that change on.
+    ///   - isInitial: Whether a binding begins with this version. Then the other side takes the
+    ///     value of the agreed version once more in two cases. A binding of the pair has
+    ///     transforms: it may have made another value from the version. Or the other side has
+    ///     changed since the agreement: a binding that has ended may not have passed that change
+    ///     on.
     @usableFromInline
     func apply(
         _ version: UInt64,

@@ -32,9 +32,9 @@
 //
 // In a two-way binding, `start` makes an observer for each side. `Agreements.join` finds or makes
 // the agreement, and `deinit` calls `Agreements.leave`. `passForward` and `callbackBackward` drop a
-// change that is not `isNews`: most often the echo. The condition is `Agreement.apply`, which stores
-// the versions of both sides under its lock, inside the destination's mutation lock. So both are
-// agreed before an observer receives the change.
+// change that is not `isNews`: most often the echo. The condition is `Agreement.apply`, which
+// stores the versions of both sides under its lock, inside the destination's mutation lock. So both
+// are agreed before an observer receives the change.
 //
 // Rules of the room:
 // - No transform runs under a lock of the library, and a condition runs no user code. (P5)

@@ -174,8 +174,8 @@ extension Arrival {
 }
 
 extension Observed {
-    /// Sets the property for a binding, if `condition` holds, and notifies the property's observers.
-    /// Under no lock. (P5)
+    /// Sets the property for a binding, if `condition` holds, and notifies the property's
+    /// observers. Under no lock. (P5)
     ///
     /// - Parameter condition: Called with the property's version, under its mutation lock. Runs no
     ///   user code. It captures references, and counts none: other threads wait for the lock.

@@ -43,8 +43,8 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
     func start(_ left: Observed<Left>, _ right: Observed<Right>) -> ObservationToken {
         let observer = left.makeObserver(.ofBinding, owner: rightReference)
         let wayBack = right.attach(PropertyObserver(.ofBinding, .inline(.plain(callbackBackward(within: observer)))))
-        // The first observer ends with the left by itself. The right's death ends it as that of an
-        // owner.
+        // The first observer ends with the left by itself. When the right dies, it ends as if its
+        // owner had died.
         wayBack.onEnd { end in if end == .sourceDeleted { observer.end(.ownerDeleted) } }
         observer.setCallback(
             Callback<Change<Left>> { [self] change in

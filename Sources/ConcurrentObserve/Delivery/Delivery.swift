@@ -28,8 +28,8 @@
 // 3. `enqueue` puts an event in, under `lock`. A property enqueues each change under its mutation
 //    lock: so the mailbox has the order of the versions. (P2) A registry has the order of arrival.
 // 4. After the unlock, `wake` makes a parked mailbox busy, under `lock`, if events wait. Only the
-//    thread that does so calls `begin`. A serial delivery begins later, in `drain`, after the inline
-//    callbacks. (P1)
+//    thread that does so calls `begin`. A serial delivery begins later, in `drain`, after the
+//    inline callbacks. (P1)
 // 5. `begin` leads to `run` on the delivering thread. `fillBatch` takes events under `lock`, and
 //    `deliverNext` calls the closure in `Observer.visit`: hazard pointer, mark, call. (P8, P9) When
 //    nothing is left, `fillBatch` parks under `lock`: a later event begins a delivery.
@@ -40,8 +40,8 @@
 // Every part of the room obeys these rules:
 // - No user code runs under a mailbox's `lock`. Events that are dropped are put aside, and
 //   `Discarded` or `close` destroys them under no lock. (P5)
-// - While a mailbox is busy, no other delivery begins. (P2) A thread that makes a change waits for no
-//   delivery on another thread. (P7)
+// - While a mailbox is busy, no other delivery begins. (P2) A thread that makes a change waits for
+//   no delivery on another thread. (P7)
 //
 // The walk to read: `ObserverList.enqueue`, `EventReceiver.enqueue`, `SharedMailbox.enqueue`,
 // `Mailbox.enqueue`; after the unlock `wakeMailboxes`, `wake`, `begin`; on the actor `runJob`,

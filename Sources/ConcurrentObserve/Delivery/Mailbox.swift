@@ -2,9 +2,9 @@
 
 // # The mailbox: a state machine
 //
-// `Mailbox` is a value without a lock and without a wake-up. Its functions are the events; what they
-// return are the actions that the caller performs under no lock. `SharedMailbox` has the lock. Its
-// two kinds are `OrderedObservation`, where a delivery empties the mailbox, and `Subscription`,
+// `Mailbox` is a value without a lock and without a wake-up. Its functions are the events; what
+// they return are the actions that the caller performs under no lock. `SharedMailbox` has the lock.
+// Its two kinds are `OrderedObservation`, where a delivery empties the mailbox, and `Subscription`,
 // where an iterating task does.
 //
 // What comes in:
@@ -28,16 +28,17 @@
 // - An iterator begins idle. `take` makes it busy with an event, until `ask` says that it asks for
 //   the next one. If there is none, it parks, and `wake` asks the caller to resume its task.
 //
-// Growth: at each 1,024th event, `enqueue` looks whether the mailbox is large, and `collect` reports
-// it. Dropping: the policy drops the oldest events or the newest; `collect` hands them out.
+// Growth: at each 1,024th event, `enqueue` looks whether the mailbox is large, and `collect`
+// reports it. Dropping: the policy drops the oldest events or the newest; `collect` hands them out.
 // Flushing: a flush waits until all events that were in at its beginning are delivered or dropped:
 // `settle` hands it out then, and `close` leaves none waiting. An event that is taken and not
-// counted yet holds the last of them.
-// Counting: sent = received + dropped + pending, after each function. (P1)
+// counted yet holds the last of them. Counting: sent = received + dropped + pending, after each
+// function. (P1)
 
 /// The events that an observer has still to receive, in order.
 ///
-/// It runs no user code. Dropped events are put aside for the caller to destroy, under no lock. (P5)
+/// It runs no user code. Dropped events are put aside for the caller to destroy, under no lock.
+/// (P5)
 @usableFromInline
 internal struct Mailbox<Event: Sendable>: ~Copyable {
     @usableFromInline var waiting = RingBuffer<Event>()
@@ -66,8 +67,8 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
     @usableFromInline
     enum Input {
         case open
-        /// The source is gone, and the end is not delivered yet. It comes after all events, whatever
-        /// the policy.
+        /// The source is gone, and the end is not delivered yet. It comes after all events,
+        /// whatever the policy.
         case ending
         case ended
         /// No event is delivered any more.
@@ -76,11 +77,11 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
 
     @usableFromInline
     enum Consumer {
-        /// The iterator is not asked for an event, and its last one is done with.
+        /// The iterator is not asked for an event, and its last event is consumed.
         case idle
         /// Must be woken when an event comes.
         case parked
-        /// Has an event, or looks for one.
+        /// The iterator takes an event, or looks for one.
         case busy
     }
 
@@ -259,8 +260,8 @@ extension Mailbox {
         return .some(nil)
     }
 
-    /// Counts an event that the iterator took and `take` did not count. Returns the flushes that are
-    /// over.
+    /// Counts an event that the iterator took and `take` did not count. Returns the flushes that
+    /// are over.
     mutating func count(isLeftOut: Bool, isDropped: Bool) -> [Flush] {
         if isLeftOut {
             counter.countLeftOut()
@@ -321,9 +322,9 @@ extension Mailbox {
 
 extension Mailbox {
     /// Closes the mailbox: no more events come in. Hands out the events that are left, which the
-    /// caller must destroy under no lock, and all flushes, unless an event is taken and not counted:
-    /// `count` hands them out then. `wakes` says whether the consumer was parked: a task must be
-    /// resumed.
+    /// caller must destroy under no lock, and all flushes, unless an event is taken and not
+    /// counted: `count` hands them out then. `wakes` says whether the consumer was parked: a task
+    /// must be resumed.
     @inlinable
     mutating func close() -> (rest: Rest, settled: [Flush], wakes: Bool) {
         if let event = droppedLast.take() { putAside(event) }

@@ -59,7 +59,8 @@ extension OrderedObservation {
     }
 
     /// The receiver through which the source uses the observation. Made where the event's type is
-    /// known. A serial delivery comes after the inline callbacks: `drain` begins it, not `wake`. (P1)
+    /// known. A serial delivery comes after the inline callbacks: `drain` begins it, not `wake`.
+    /// (P1)
     @inlinable
     final func receiver() -> EventReceiver<Event> {
         let wake: @Sendable () -> Void = if isSerial { {} } else { { self.wake() } }

@@ -34,7 +34,8 @@ internal class SharedMailbox<Event: Sendable>: FlushableMailbox, @unchecked Send
         unsafe mailbox = Mailbox(buffering, counter, succession, consumer)
     }
 
-    /// Wakes the consumer, which was parked. Called once for each time that it parks, under no lock.
+    /// Wakes the consumer, which was parked. Called once for each time that it parks, under no
+    /// lock.
     @usableFromInline
     func begin() { fatalError("begin() is a subclass's") }
 }
@@ -65,7 +66,8 @@ extension SharedMailbox {
 // MARK: - The source's side
 
 extension SharedMailbox {
-    /// Puts an event in. Under the source's lock or no lock; runs no user code, and wakes no thread.
+    /// Puts an event in. Under the source's lock or no lock; runs no user code, and wakes no
+    /// thread.
     @inlinable
     final func enqueue(_ event: Event) {
         // If the observation has ended, the event will not be received, so it is not sent. The last
@@ -176,7 +178,7 @@ internal final class Discarded<Content: Sendable>: Retirable, @unchecked Sendabl
 
     override var hold: Hold { .nothing }
     override var runsUserCode: Bool { true }
-    override var source: UInt { owner }
+    override var sourceAddress: UInt { owner }
     override func reclaim() { content = nil }
 
     /// Takes over `content`, which is nil afterwards, and retires it. Under no lock.

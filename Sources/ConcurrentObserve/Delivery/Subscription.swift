@@ -49,8 +49,8 @@ internal final class Subscription<Event: Sendable>: SharedMailbox<Event>, Iterat
     /// Keeps `token` until the subscription ends.
     func keep(_ token: ObservationToken) { _ = sourceObserver!.whenFinished { _ in withExtendedLifetime(token) {} } }
 
-    /// Resumes the task that waits. The iterator is busy since it was woken, so that no other thread
-    /// takes the task.
+    /// Resumes the task that waits. The iterator is busy since it was woken, so that no other
+    /// thread takes the task.
     @usableFromInline
     override func begin() {
         let (waiter, event) = withMailbox { mailbox in
@@ -101,8 +101,8 @@ extension Subscription {
         return isRemoved ? .cancelled : .sourceDeleted
     }
 
-    // Not inlined, all three, so that an asynchronous function never keeps a thread's address across
-    // a suspension.
+    // Not inlined, all three, so that an asynchronous function never keeps a thread's address
+    // across a suspension.
 
     @inlinable @inline(never)
     func takeAtOnce() -> Event?? {

@@ -72,7 +72,7 @@ internal final class Collector {
         /// in order.
         var steps: [Int32] = []
         var nodes: [NodeStep] = []
-        /// What was read, if no set is followed.
+        /// The reads, if no set is followed.
         var collected = Collected()
         /// The versions that were read of the roots and of the derived values, in the order of
         /// their first reads.
@@ -271,7 +271,7 @@ extension Collector {
 
     /// Notes that a root was read.
     func note(_ source: any DerivationRoot, _ version: UInt64, isRetained: Bool = false) {
-        let address = source.versionAddress
+        let address = source.address
         state.watch?.look(at: source)
         if !follow(address, version) {
             add(address, version, isRetained && outcome.retains ? .retained(source) : .source(source))
@@ -305,7 +305,7 @@ extension Collector {
     /// Notes that a derived value was read, and all that it was evaluated from.
     func note(_ node: any DerivationNode, _ child: borrowing Present) {
         if child.set.hasOthers || state.watch != nil || !follow(node, child) { collect(node, child) }
-        // If the evaluation was replaced meanwhile, the versions may be of several.
+        // If the evaluation was replaced during the reads, the versions may be of several.
         if !child.set.isStill(child.sequence) { state.isTorn = true }
     }
 

@@ -13,7 +13,7 @@ internal protocol Dependency<Value>: ObservableProperty {
 /// A leaf dependency: a property that stores its own value.
 internal protocol DerivationRoot: CommitMember {
     /// The address of the version, in the memory of the property.
-    var versionAddress: UInt { get }
+    var address: UInt { get }
 
     /// The identity of the property as a source of changes.
     var identity: SourceIdentity { get }
@@ -31,7 +31,7 @@ internal protocol DerivationRoot: CommitMember {
 }
 
 extension Observed: DerivationRoot {
-    var versionAddress: UInt { cell.source }
+    var address: UInt { cell.address }
 
     var identity: SourceIdentity {
         _ = observers.core()

@@ -48,8 +48,8 @@ internal struct DependencyCopy {
     /// - Returns: What was replaced, which the caller releases elsewhere. Nil if nothing was read.
     func take(_ origins: [Origin]) -> AnyObject? {
         for origin in origins {
-            guard let root = origin.root.source, draftIndex(root.versionAddress) == nil else { continue }
-            roots[root.versionAddress] = root
+            guard let root = origin.root.source, draftIndex(root.address) == nil else { continue }
+            roots[root.address] = root
         }
         if roots.isEmpty { return nil }
         let (roots, replaced) = (roots, snapshot)
@@ -68,7 +68,7 @@ internal struct DependencyCopy {
     /// Returns the copy of a root, or of a member's draft. Returns nil if the function must read
     /// the root itself.
     func copy(of root: any DerivationRoot) -> DependencyCopy? {
-        let address = root.versionAddress
+        let address = root.address
         if let copy = snapshot.copies[address] { return copy }
         guard let index = draftIndex(address) else { return nil }
         // Safe: as above.
@@ -185,7 +185,7 @@ extension Collector {
 
     /// Notes what a result was made from, and returns its words.
     func note(_ result: CopiedResult) -> Latch.Words {
-        for (root, version) in result.sources { add(root.versionAddress, version, .source(root)) }
+        for (root, version) in result.sources { add(root.address, version, .source(root)) }
         for (source, version) in result.others { note(source, version) }
         if result.isTorn { state.isTorn = true }
         if result.lowest < .max { enterRing(result.lowest) }

@@ -7,9 +7,9 @@ public import Synchronization
 ///
 /// The evaluation is in a `DependencySet`. The derived value keeps its first four sets as long as
 /// it lives, so that a reader looks into them without a read section and a pin. Further sets are
-/// not kept, since a function may read different sources each time. Sets with sources whose roots are
-/// not known are not kept either. Such a set is retired when it is replaced, and its readers pin
-/// it.
+/// not kept, since a function may read different sources each time. Sets with sources whose roots
+/// are not known are not kept either. Such a set is retired when it is replaced, and its readers
+/// pin it.
 @safe @usableFromInline
 internal struct DerivationCell: ~Copyable, Sendable {
     /// The address of the present set's words. The lowest bit is set if readers must not look at

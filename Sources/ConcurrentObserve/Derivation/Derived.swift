@@ -9,7 +9,7 @@
 // Begin with `DerivationCell+Evaluating.swift`. A *root* is a property that stores its own value.
 // - `Derived`: the public type. Its `DerivationCell` has the function and the present evaluation.
 // - `DependencySet`: the roots that were read; and an evaluation, in a sequence lock.
-// - `Collector`: notes which versions of which roots a function reads, and takes the result.
+// - `Collector`: notes the versions of the roots that a function reads, and takes the result.
 // - `EvaluationStack`: the evaluations on one thread; finds a derived value that needs itself.
 // - `DependencyCopies`: copies of roots for a function whose sources change faster than it runs.
 // - `DerivedObservation`: what exists while the value is observed: links at the roots, results.

@@ -11,10 +11,11 @@
 /// if case .failure(let error as DerivedCycle) = total.value { print(error.path) }
 /// ```
 ///
-/// One member of a ring has the error: a member whose function can throw it. It is the same member,
-/// whichever is read first; it is not defined which one. The others are evaluated from its error,
-/// as from any error: they pass it on with `try get(other).get()`, or replace it. The error is
-/// kept, and delivered as a change, until a property changes that led into the ring.
+/// One member of a ring has the error: a member whose function can throw it. The same member has
+/// the error, whichever member is read first; it is not defined which member. The others are
+/// evaluated from its error, as from any error: they pass the error on with `try get(other).get()`,
+/// or replace it. The error is kept, and delivered as a change, until a property changes that led
+/// into the ring.
 ///
 /// A ring still traps if anything but a function's reader closes it: `other.value`, a group that is
 /// not read member by member, or a property of a type of yours.

@@ -12,7 +12,7 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
 
     init(_ follower: LinkFollower, at source: any DerivationRoot) {
         self.follower = follower
-        address = source.versionAddress
+        address = source.address
         self.source = source.identity
         super.init()
         observer = source.register(self)

@@ -6,8 +6,8 @@
 internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
     // Unchecked: `pending` is guarded by the derived value's lock.
 
-    /// The property that the user's observers observe. Its own versions begin at 0. Observers receive
-    /// them plus `base`, the derived value's version when the observation began.
+    /// The property that the user's observers observe. Its own versions begin at 0. Observers
+    /// receive them plus `base`, the derived value's version when the observation began.
     @usableFromInline let property: Observed<Value>
     @usableFromInline let base: UInt64
     // Safe: no access contains another one.

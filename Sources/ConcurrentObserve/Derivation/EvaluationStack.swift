@@ -77,8 +77,8 @@
         return present
     }
 
-    /// Raises the outer evaluation's number of failures to that of the inner one. Otherwise the
-    /// retries would multiply with every level.
+    /// Raises the outer evaluation's number of failures to the inner one's. Otherwise the retries
+    /// would multiply with every level.
     @inline(never)
     private func passOn(_ failures: Int, below index: Int) {
         guard index > 0 else { return }

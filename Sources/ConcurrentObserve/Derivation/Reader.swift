@@ -58,7 +58,7 @@ extension Collector {
     @inlinable @inline(__always)
     func read<Value: Sendable>(_ property: Observed<Value>) -> Value {
         let (value, version) = property.cell.load()
-        if !follow(property.cell.source, version) { return note(property: property, value, version) }
+        if !follow(property.cell.address, version) { return note(property: property, value, version) }
         return value
     }
 

@@ -98,9 +98,9 @@ extension Collector {
         state.ring!.answer = result
     }
 
-    /// Returns the unpublished result of the derived value that was just read inside a ring, and adds
-    /// what it was computed from to this function's reads. The words stay valid until the next such
-    /// result is taken.
+    /// Returns the unpublished result of the derived value that was just read inside a ring, and
+    /// adds what it was computed from to this function's reads. The words stay valid until the next
+    /// such result is taken.
     func takeAnswer() -> Latch.Words {
         leaveSet()
         let answer = state.ring!.answer!
@@ -118,7 +118,7 @@ extension Collector {
         begin(after: base, watch: nil)
         for root in roots {
             guard let source = root.source else { continue }
-            note(source, DependencySet.version(at: source.versionAddress))
+            note(source, DependencySet.version(at: source.address))
         }
         let ring = RingPart()
         (ring.cycle, ring.isGiven) = (DerivedCycle([state.place.text]), true)
@@ -164,8 +164,8 @@ internal final class SelfWatch: LinkedPath, @unchecked Sendable {
 
     /// Observes the changes of a source from now on.
     func look(at source: any DerivationRoot) {
-        guard observers[source.versionAddress] == nil else { return }
-        observers[source.versionAddress] = source.register(self)
+        guard observers[source.address] == nil else { return }
+        observers[source.address] = source.register(self)
     }
 
     func end() {

@@ -27,9 +27,9 @@ internal struct CommitDecision: ~Copyable, Sendable {
         isCommitted.store(true, ordering: .releasing)
     }
 
-    /// Whether the thread's present commit has made its changes. A reader comes here from a prepared
-    /// latch. It must check afterwards that the latch still has the same prepared word. If not, the
-    /// answer may be that of a later commit, and the reader must ignore it.
+    /// Whether the thread's present commit has made its changes. A reader comes here from a
+    /// prepared latch. Afterwards the reader must check that the latch still has the same prepared
+    /// word. If not, the answer may belong to a later commit, and the reader must ignore it.
     var isMade: Bool {
         // Acquire: pairs with the releases in make() and reset(). A reader that sees a commit made
         // also sees all of its properties prepared. A reader that sees the decision of the next

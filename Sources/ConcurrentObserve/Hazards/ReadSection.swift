@@ -20,8 +20,8 @@ internal enum ReadSection {
 }
 
 extension ReadSection {
-    /// Gives the calling thread a record. liburcu makes its own, the thread's reader, when the thread
-    /// enters.
+    /// Gives the calling thread a record. liburcu makes its own, the thread's reader, when the
+    /// thread enters.
     @usableFromInline @inline(never)
     static func attach() {
         // liburcu takes a lock for it, which another thread may have held at the fork.

@@ -59,8 +59,8 @@ extension ThreadRecord {
     @usableFromInline @inline(never) @discardableResult
     static func attach() -> UnsafeMutablePointer<ThreadRecord> {
         Fork.noteUse()
-        // In the child of a fork, a thread that does not exist may hold the lock of the list, or that
-        // of liburcu. No thread of the child needs the list.
+        // In the child of a fork, a thread that does not exist may hold the lock of the list, or
+        // liburcu's lock. No thread of the child needs the list.
         if Fork.isInChild { return unsafe keep(own ?? ThreadRecord.allocate()) }
         CurrentThread.trapWithoutSystem()
         let record = unsafe own ?? ThreadRecords.shared.acquire()

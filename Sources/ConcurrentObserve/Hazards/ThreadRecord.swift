@@ -14,9 +14,9 @@
 // - `FrameScan`: the addresses that all frames hold at one moment.
 //
 // The life of a record: `ThreadRecord.current` finds the thread's record, or `attach` takes a free
-// one, or makes one and pushes it on the list. `enterFrame` begins a pass, which is one level deeper
-// than the last, and `leaveFrame` ends it. When the thread exits, `ThreadRecords.release` keeps the
-// record for the next new thread. (P17)
+// one, or makes one and pushes it on the list. `enterFrame` begins a pass, which is one level
+// deeper than the last, and `leaveFrame` ends it. When the thread exits, `ThreadRecords.release`
+// keeps the record for the next new thread. (P17)
 //
 // There are two ways to protect an object:
 // 1. A table: enter a `ReadSection`, load the address, store it in the pin, leave the section. The
@@ -38,9 +38,9 @@ public import Synchronization
 
 /// The state that the library keeps for one thread: its frames, and its retired items. (P17)
 ///
-/// A thread gets its record on its first use of the library, and releases it when it exits. The
-/// next new thread takes the record over. Records are never freed, so a scan may walk their list
-/// without a lock. There are as many records as there ever were threads at once.
+/// A thread gets its record on its first use of the library, and releases the record when it exits.
+/// The next new thread takes the record over. Records are never freed, so a scan may walk their
+/// list without a lock. There are as many records as there ever were threads at once.
 @safe @usableFromInline
 internal struct ThreadRecord: ~Copyable {
     /// The number of calls of user code on this thread's stack that are not callbacks: `onEnd`,

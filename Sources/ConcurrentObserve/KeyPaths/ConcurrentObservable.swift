@@ -57,8 +57,8 @@ extension ConcurrentObservable {
 // MARK: - Observing
 
 extension ConcurrentObservable {
-    /// Calls `body` with every change of the property that `path` leads to, wherever it leads: short for
-    /// `property(_:)` and `observe`. (P1, P2, P4)
+    /// Calls `body` with every change of the property that `path` leads to, wherever it leads:
+    /// short for `property(_:)` and `observe`. (P1, P2, P4)
     ///
     /// - Parameters:
     ///   - path: The steps, as in `\.engine.rpm`.
@@ -81,7 +81,8 @@ extension ConcurrentObservable {
 
 // MARK: - Diagnosing
 
-/// A member that a path names and that cannot be observed: a plain `let`, a computed property, a registry.
+/// A member that a path names and that cannot be observed: a plain `let`, a computed property, a
+/// registry.
 ///
 /// It exists only for the compiler's messages. Without it, the compiler would say of such a path
 /// only that no subscript matches.

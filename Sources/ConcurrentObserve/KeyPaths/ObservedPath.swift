@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The steps from an object to an observed property: what a key path such as `\.engine.rpm` is evaluated on.
+/// The steps from an object to an observed property: what a key path such as `\.engine.rpm` is
+/// evaluated on.
 ///
 /// Its members are the observed properties of the object that the path has reached. The value of a
 /// path with an optional step is optional, but never doubly so: nil means that a step is nil, or

@@ -95,7 +95,8 @@ extension ConcurrentObservable {
 // MARK: - Reading
 
 extension Path {
-    /// The value of the property that the path leads to at present. Any thread; never waits. Evaluates the steps.
+    /// The value of the property that the path leads to at present. Any thread; never waits.
+    /// Evaluates the steps.
     ///
     /// - Complexity: O(steps).
     public var value: Value { snapshot().value }
@@ -112,7 +113,8 @@ extension Path {
     /// - Complexity: O(steps).
     public var version: UInt64 { snapshot().version }
 
-    /// The value of the property that the path leads to at present, and the number that belongs to it. Any thread; never waits.
+    /// The value of the property that the path leads to at present, and the number that belongs to
+    /// it. Any thread; never waits.
     ///
     /// - Complexity: O(steps).
     public func snapshot() -> (value: Value, version: UInt64) {
@@ -153,7 +155,8 @@ internal struct VersionMix {
     /// bits.
     mutating func add(_ version: UInt64, atMost bits: Int) {
         if version >> UInt64(bits) != 0 { isOver = true }
-        // The finaliser of SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators", OOPSLA 2014), a bijection.
+        // The finaliser of SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number
+        // Generators", OOPSLA 2014), a bijection.
         var mixed = (number ^ version) &+ 0x9e37_79b9_7f4a_7c15
         mixed = (mixed ^ mixed >> 30) &* 0xbf58_476d_1ce4_e5b9
         mixed = (mixed ^ mixed >> 27) &* 0x94d0_49bb_1331_11eb

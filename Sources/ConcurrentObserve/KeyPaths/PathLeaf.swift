@@ -195,7 +195,8 @@ extension PathLeaf {
         if isFolded(change.old, change.version, of: member) { return }
         guard isBeforeCut(change.version) else { return }
         receiver.enqueue(self.change(change.old, change.new, change.version, change.commitNumber, of: member))
-        // Release: pairs with the acquire in expectDeliveries(through:), which comes later and finds all of them done.
+        // Release: pairs with the acquire in expectDeliveries(through:), which comes later and
+        // finds all of them done.
         outstanding.wrappingSubtract(1, ordering: .releasing)
     }
 
@@ -229,7 +230,8 @@ extension PathLeaf {
         if !isFolded(old, version, of: member), path.isOfCombination, isBeforeCut(version) {
             let change = change(old, new, version, commit, of: member)
             change.deliver(to: userAddress)
-            // If the observation has just ended, this is the last reference to a weak property's referent. (P5)
+            // If the observation has just ended, this is the last reference to a weak property's
+            // referent. (P5)
             reach.keep(change)
         }
         return true

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A step of a path before the last one: the step, and the way from its value to the object at which
-/// the path continues.
+/// A step of a path before the last one: the step, and the way from its value to the object at
+/// which the path continues.
 ///
 /// It has constants only: `PathObservation` keeps the state of an observation.
 @usableFromInline

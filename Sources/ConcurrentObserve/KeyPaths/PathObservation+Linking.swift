@@ -3,9 +3,9 @@
 import Synchronization
 
 extension PathObservation {
-    /// Links the whole path. Returns its first value, which has version 0, and the `RelayedChange`
-    /// that a thread announces while it delivers that value, so that a binding can see where it comes
-    /// from; nil if no binding receives it.
+    /// Links the whole path. Returns its first value, which has version 0. Also returns the
+    /// `RelayedChange` that a thread announces while it delivers that value, so that a binding can
+    /// see the value's origin; nil if no binding receives the value.
     ///
     /// - Parameter deferred: Receives the deliveries of changes that came while the path was
     ///   linked.
@@ -35,7 +35,7 @@ extension PathObservation {
             let step = links[depth].step
             let property = step.property(in: object)
             if index == nil { step.place.trapInsideBody(of: property) }
-            let observer = makeObserver(step.place.core(of: property), ObserverMark(.third), isRoot: isRoot)
+            let observer = makeObserver(step.place.core(of: property), ObserverMark(.links), isRoot: isRoot)
             observer.setContent(HeldObject<LinkedPath>(self), of: .links())
             if isRoot { rootProperty = property } else { links[depth].property = property }
             links[depth].observer = observer
@@ -58,7 +58,7 @@ extension PathObservation {
         pending.add(1, ordering: .relaxed)
         let observer = makeObserver(
             last.core(of: property),
-            receiver == nil ? inlineMarks : marks.union(ObserverMark(.second)),
+            receiver == nil ? inlineMarks : marks.union(ObserverMark(.mailboxes)),
             isRoot: isRoot
         )
         let cut = PathLeaf(of: self, user: user!, observer: observer, base: version, way: way, links: linkAddresses)
@@ -78,7 +78,7 @@ extension PathObservation {
     private var linkAddresses: [UInt] {
         links.indices.compactMap { depth in
             let property = depth == 0 ? rootProperty : links[depth].property
-            return property.map { links[depth].step.place.member($0).member.lockAddress }
+            return property.map { links[depth].step.place.member($0).member.address }
         }
     }
 

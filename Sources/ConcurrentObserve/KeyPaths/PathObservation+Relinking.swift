@@ -40,10 +40,10 @@ extension PathObservation {
     /// The number of rounds after which a thread leaves the path to the library.
     private static var mostRounds: Int { 8 }
 
-    /// What remains to be done outside the drain loop.
+    /// The work that remains to be done outside the drain loop.
     struct Round {
-        /// The changes to deliver, each with the `RelayedChange` to announce meanwhile. Each delivery
-        /// is followed by one call of `finishOne`.
+        /// The changes to deliver, each with the `RelayedChange` to announce during it. Each
+        /// delivery is followed by one call of `finishOne`.
         var changes: [(change: Change<Value>, relayed: RelayedChange?)] = []
         /// How many more calls of `finishOne` are owed.
         var endings = 0

@@ -10,7 +10,8 @@ import Synchronization
 /// observer is called under no lock, and outside that loop.
 @usableFromInline
 internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Sendable {
-    // Unchecked: `links`, `rootProperty`, `leaf`, `version` and `hasEnded` belong to the thread in the drain loop.
+    // Unchecked: `links`, `rootProperty`, `leaf`, `version` and `hasEnded` belong to the thread in
+    // the drain loop.
 
     /// The list of the user's observer.
     @usableFromInline let observers = ObserverList()

@@ -22,16 +22,16 @@ internal class PathPlace: @unchecked Sendable {
     /// The core that the property shares with its observers.
     func core(of property: PathObject) -> RegistryCore { preconditionFailure("a step knows its property") }
 
-    /// Traps if the calling thread is in the body of the property's own `modify`, or of a commit that
-    /// includes the property. (P5)
+    /// Traps if the calling thread is in the body of the property's own `modify`, or of a commit
+    /// that includes the property. (P5)
     func trapInsideBody(of property: PathObject) { preconditionFailure("a step knows its property") }
 
     /// The property as the member of a commit.
     func member(_ property: PathObject) -> any CommitMember { preconditionFailure("a step knows its property") }
 }
 
-/// A step whose property is observed as one of `Value`. The last step of a path is one. When the path
-/// gets one more step, a `PathLink` takes the place of this one.
+/// A step whose property is observed as one of `Value`. The last step of a path is one. When the
+/// path gets one more step, a `PathLink` takes the place of this one.
 @usableFromInline
 internal class PathStep<Value: Sendable>: PathPlace, @unchecked Sendable {
     // Unchecked: subclasses have constants only.

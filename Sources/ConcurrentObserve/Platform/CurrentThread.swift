@@ -3,7 +3,7 @@
 public import CURCU
 import Glibc
 
-/// The calling thread, as far as the system knows it: its record, its exit, its stack.
+/// The calling thread, as far as the system knows it: the record, the exit, the stack.
 @usableFromInline
 internal enum CurrentThread {
     /// The library's record of the thread, or nil before it has one. A thread-local variable.

@@ -3,11 +3,13 @@
 // # Platform: what the system, the runtime and liburcu give
 //
 // The only room that imports C and the system's library. The rooms above it name no system.
-// - `Lock`: a mutex of one word. `EventCount`: sleep until an event. `Backoff`: wait for a short one.
+// - `Lock`: a mutex of one word. `EventCount`: sleep until an event. `Backoff`: wait for a short
+//   one.
 // - `AsymmetricBarrier`, `compilerBarrier`: the two sides of membarrier, and the compiler's order.
 // - `UserspaceRCU`: liburcu's read-side critical sections and grace periods.
 // - `CurrentThread`: the thread-local pointer to a thread's record, its exit, its stack.
-// - `LibraryThread`: starts the library's own threads. `LibraryClock`, `ProcessorClock`, `Processors`.
+// - `LibraryThread`: starts the library's own threads. `LibraryClock`, `ProcessorClock`,
+//   `Processors`.
 // - `Fork`: traps in the child of a fork. (P18)
 // - `SwiftRuntime`: all uses of the runtime's internals.
 //

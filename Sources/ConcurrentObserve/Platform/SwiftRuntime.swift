@@ -11,7 +11,8 @@ internal enum SwiftRuntime {
         unsafe curcu_try_retain(UnsafeMutableRawPointer(bitPattern: address)).map { unsafe Unmanaged.fromOpaque($0) }
     }
 
-    /// Counts more references to an object, without an atomic operation: no other thread may have it.
+    /// Counts more references to an object, without an atomic operation: no other thread may have
+    /// it.
     @inline(__always)
     static func retainUnshared(_ object: AnyObject, _ count: UInt32) {
         // Safe: the caller has the object.
@@ -21,11 +22,12 @@ internal enum SwiftRuntime {
     /// The bytes of a value of the type whose metadata is at `type`.
     @inline(__always)
     static func size(ofType type: UnsafeRawPointer) -> Int {
-        // Safe: the caller's pointer is that of a type, whose metadata is never freed.
+        // Safe: the caller's pointer leads to a type's metadata, which is never freed.
         Int(unsafe curcu_size(type))
     }
 
-    /// Destroys the value at `value`, whose type's metadata is at `type`. The value is the caller's.
+    /// Destroys the value at `value`, whose type's metadata is at `type`. The value is the
+    /// caller's.
     @inline(__always)
     static func destroy(_ value: UnsafeMutableRawPointer, ofType type: UnsafeRawPointer) {
         // Safe: the caller owns the value, and the type is its own.

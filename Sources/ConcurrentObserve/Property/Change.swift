@@ -16,8 +16,8 @@ public enum ChangeReason: Sendable, Equatable {
 /// A delivery to an observer of a property: a change, the initial value, or the value before a
 /// change.
 ///
-/// Inline callbacks of one observer may overlap and overtake each other on several threads; `version` says which change is
-/// the later one. (P2)
+/// Inline callbacks of one observer may overlap and overtake each other on several threads;
+/// `version` says which change is the later one. (P2)
 public struct Change<Value: Sendable>: Sendable {
     /// Why the observer is called.
     public let reason: ChangeReason
@@ -26,13 +26,15 @@ public struct Change<Value: Sendable>: Sendable {
     /// observer received last. With `droppingNewest` that is so only behind a filter, such as
     /// `removingDuplicates()`.
     ///
-    /// Nil in the initial delivery, in a prior one, and in the first change after an initial delivery that was dropped. (P2)
+    /// Nil in the initial delivery, in a prior one, and in the first change after an initial
+    /// delivery that was dropped. (P2)
     public let old: Value?
 
     /// The value after the change; in the initial delivery and in a prior one the present value.
     public let new: Value
 
-    /// The number of the change: 1, 2, 3, … without gaps; `old` of the next is `new` of this one. (P2)
+    /// The number of the change: 1, 2, 3, … without gaps; `old` of the next is `new` of this one.
+    /// (P2)
     ///
     /// The initial delivery and a prior one have the version of the present value: 0 before the
     /// first change.
@@ -69,7 +71,8 @@ public struct Change<Value: Sendable>: Sendable {
 
 extension Change: Equatable where Value: Equatable {}
 
-/// A change that is lent to its observers, one after the other: not copyable, so that delivering it counts no reference. (P15)
+/// A change that is lent to its observers, one after the other: not copyable, so that delivering it
+/// counts no reference. (P15)
 @usableFromInline
 internal struct LentChange<Value: Sendable>: ~Copyable {
     @usableFromInline let change: Change<Value>

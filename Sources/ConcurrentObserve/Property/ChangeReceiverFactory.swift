@@ -73,7 +73,8 @@ internal class AttachmentClaim: @unchecked Sendable {
         let found = state.exchange(State.attaching, ordering: .relaxed)
         guard found == State.open else { Self.trap(isLate: found == State.closed) }
         let attached = make()
-        // Release: pairs with the acquire in close(mayBeOpen:), which traps if it comes before this.
+        // Release: pairs with the acquire in close(mayBeOpen:), which traps if it comes before
+        // this.
         state.store(State.attached, ordering: .releasing)
         return attached
     }

@@ -2,12 +2,14 @@
 
 import Synchronization
 
-// A commit changes several latches as one. First it prepares each: the next words are in the spare slot, the version has a mark, and
-// `owner` names the thread. Then that thread's `CommitDecision` is made, which changes all of them. Then each is settled: its version
-// is the next one, without a mark.
+// A commit changes several latches as one. First it prepares each: the next words are in the spare
+// slot, the version has a mark, and `owner` names the thread. Then that thread's `CommitDecision`
+// is made, which changes all of them. Then each is settled: its version is the next one, without a
+// mark.
 //
-// A prepared version occurs once in a latch's life, and each is settled. So if the word is still the same after a reader has loaded the
-// committer and its decision, both belong to this commit. (Models/Transaction.pml)
+// A prepared version occurs once in a latch's life, and each is settled. So if the word is still
+// the same after a reader has loaded the committer and its decision, both belong to this commit.
+// (Models/Transaction.pml)
 
 extension Latch {
     @inlinable @inline(__always)
@@ -40,7 +42,8 @@ extension Latch {
     borrowing func settle() -> UInt64 {
         // Relaxed: the writer's lock orders the changes.
         let next = (version.load(ordering: .relaxed) & ~Self.preparedMark) &+ 1
-        // Release: the decision is made before it; pairs with the acquires in loadWithWord(firstOnly:) and presentVersion.
+        // Release: the decision is made before it; pairs with the acquires in
+        // loadWithWord(firstOnly:) and presentVersion.
         version.store(next, ordering: .releasing)
         return next
     }
@@ -52,7 +55,8 @@ extension Latch {
     /// The version that a prepared word stands for, which holds only if the word is still there
     /// afterwards. Nil if the word has been replaced.
     private borrowing func resolve(_ word: UInt64) -> UInt64? {
-        // Relaxed: the acquire that has loaded `word` pairs with the release in prepare(_:by:), before which this was stored.
+        // Relaxed: the acquire that has loaded `word` pairs with the release in prepare(_:by:),
+        // before which this was stored.
         let committer = owner.load(ordering: .relaxed)
         if committer & 1 == 0 { return nil }
         let version = word & ~Self.preparedMark
@@ -75,8 +79,8 @@ extension Latch {
     /// The number of changes so far. Any thread; lock-free.
     @inlinable @inline(__always)
     var presentVersion: UInt64 {
-        // Acquire: pairs with the releases in publish(_:), prepare(_:by:) and settle(); a read that follows sees this version or a
-        // later one.
+        // Acquire: pairs with the releases in publish(_:), prepare(_:by:) and settle(); a read that
+        // follows sees this version or a later one.
         let word = version.load(ordering: .acquiring)
         return _fastPath(!Self.isPrepared(word)) ? word : Self.resolvedVersion(self)
     }

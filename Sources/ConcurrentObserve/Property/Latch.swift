@@ -13,7 +13,8 @@ public import Synchronization
 /// 2012.)
 @usableFromInline
 internal struct Latch: ~Copyable, Sendable {
-    /// The number of changes so far. The highest bit says that a commit has prepared the next one: see `resolve(_:)`.
+    /// The number of changes so far. The highest bit says that a commit has prepared the next one:
+    /// see `resolve(_:)`.
     @usableFromInline let version: Atomic<UInt64>
     /// The address of a thread's record, or 0. Without the lowest bit, the thread runs the body of
     /// a `modify` or of a commit under the writer's lock. With the lowest bit, the thread's commit

@@ -143,8 +143,8 @@ extension MutationLock {
         }
         // Relaxed: a hint; the load below decides.
         guard Latch.isModifier(modifier.load(ordering: .relaxed)), bodyLock.tryLock() else { return nil }
-        // Each registration executes a barrier of its own: since the last one a body may have ended,
-        // and its thread may have found `bodyLock` free. Pairs with light(fenced:) in
+        // Each registration executes a barrier of its own: since the last one a body may have
+        // ended, and its thread may have found `bodyLock` free. Pairs with light(fenced:) in
         // clearModifier().
         AsymmetricBarrier.heavy()
         // Not 0: the thread that runs the body looks at `bodyLock` after the barrier, and waits.
@@ -170,8 +170,8 @@ extension MutationLock {
 // MARK: - Misuse
 
 extension MutationLock {
-    /// Traps in the body of a `modify` or of a commit: the thread would wait for itself, or for another thread whose body may wait
-    /// for this one. (P5, P19)
+    /// Traps in the body of a `modify` or of a commit: the thread would wait for itself, or for
+    /// another thread whose body may wait for this one. (P5, P19)
     @inline(never)
     private borrowing func trapInsideAnyBody(_ purpose: Purpose, _ modifier: borrowing Atomic<UInt>) {
         trapInsideBody(purpose, modifier)
@@ -180,10 +180,12 @@ extension MutationLock {
         )
     }
 
-    /// Traps if the calling thread is in the body of a `modify` of this property, or of a commit that includes it. (P5)
+    /// Traps if the calling thread is in the body of a `modify` of this property, or of a commit
+    /// that includes it. (P5)
     @usableFromInline
     borrowing func trapInsideBody(_ purpose: Purpose, _ modifier: borrowing Atomic<UInt>) {
-        // Safe: the address is compared, not followed. Relaxed: it is this thread's record only if this thread has stored it.
+        // Safe: the address is compared, not followed. Relaxed: it is this thread's record only if
+        // this thread has stored it.
         guard unsafe modifier.load(ordering: .relaxed) == UInt(bitPattern: ThreadRecord.current) else { return }
         switch purpose {
         case .set:

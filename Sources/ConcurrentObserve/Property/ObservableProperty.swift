@@ -2,8 +2,9 @@
 
 /// A value that numbers its changes and can be observed.
 ///
-/// `Observed`, `WeakObserved`, ``ReadOnly``, ``Path``, ``Group`` and ``PropertyList`` adopt it. Every form of observing is written
-/// once, as an extension of it: code that takes `some ObservableProperty<Int>` works with all of them.
+/// `Observed`, `WeakObserved`, ``ReadOnly``, ``Path``, ``Group`` and ``PropertyList`` adopt it.
+/// Every form of observing is written once, as an extension of it: code that takes
+/// `some ObservableProperty<Int>` works with all of them.
 ///
 /// ```swift
 /// func log(_ property: some ObservableProperty<Int>) -> ObservationToken {
@@ -21,7 +22,8 @@ public protocol ObservableProperty<Value>: Sendable {
     /// The present value. Any thread; never waits.
     var value: Value { get }
 
-    /// The number of changes so far. A read of the value that follows sees this version or a later one. (P2)
+    /// The number of changes so far. A read of the value that follows sees this version or a later
+    /// one. (P2)
     var version: UInt64 { get }
 
     /// The present value and its version, which belong together. Any thread; never waits.
@@ -30,9 +32,9 @@ public protocol ObservableProperty<Value>: Sendable {
     /// Begins an observation. Any thread, also inside a callback. (P1, P4)
     ///
     /// An implementation of yours passes `observer` to `attach` of one property, once, before it
-    /// returns, on this thread or another, and returns the token that it gets there. To show another
-    /// value than that property's, observe a `map` or a `Derived` of it. A constant passes the
-    /// observer to ``PropertyObserver/attach(toConstant:)``.
+    /// returns, on this thread or another, and returns the token that it gets there. To show
+    /// another value than that property's, observe a `map` or a `Derived` of it. A constant passes
+    /// the observer to ``PropertyObserver/attach(toConstant:)``.
     ///
     /// Attaching an observer twice traps if it has a mailbox, or if it belongs to an iterator or to
     /// a member of a group. A closure that is called inline is then attached twice. An observation

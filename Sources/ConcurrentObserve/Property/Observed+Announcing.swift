@@ -42,7 +42,7 @@ extension Observed {
     internal func deliverToAllKinds(_ change: Change<Value>) {
         let hasMailboxes = observers.mayHaveMailboxes
         let deferred =
-            observers.mayHave(ListHints.third) ? observers.relinkPaths(version: change.version) : LinkDeliveries()
+            observers.mayHave(ListHints.links) ? observers.relinkPaths(version: change.version) : LinkDeliveries()
         if hasMailboxes { observers.wakeMailboxes(of: Change<Value>.self) }
         deferred.deliver()
         walk(change, of: change.version)

@@ -24,12 +24,12 @@ extension Observed {
     /// observe this property, nor change any: that traps. ``Group/commit(_:)`` changes several
     /// properties together. If `body` throws, nothing is changed and no observer is called. (P5)
     ///
-    /// A string or a collection that `body` edits is copied once, by the first edit, since readers and
-    /// the change's `old` keep the earlier one: `modify { $0.append(item) }`. One that `body` only reads or
-    /// replaces is not copied.
+    /// A string or a collection that `body` edits is copied once, by the first edit, since readers
+    /// and the change's `old` keep the earlier one: `modify { $0.append(item) }`. One that `body`
+    /// only reads or replaces is not copied.
     ///
-    /// - Parameter body: Receives the value, which becomes the new value, equal or not. Counts as inside
-    ///   a callback.
+    /// - Parameter body: Receives the value, which becomes the new value, equal or not. Counts as
+    ///   inside a callback.
     /// - Returns: What `body` returns.
     /// - Throws: What `body` throws.
     @inlinable @inline(never)
@@ -86,8 +86,8 @@ extension Observed {
 }
 
 extension Observed {
-    /// Publishes the new value if `condition` holds, and notifies no observer yet: the caller announces
-    /// what this returns, and retires it.
+    /// Publishes the new value if `condition` holds, and notifies no observer yet: the caller
+    /// announces what this returns, and retires it.
     ///
     /// - Parameter condition: Called with the present version, under the mutation lock, so that no
     ///   change comes between its answer and this one. It runs no user code. (P5)

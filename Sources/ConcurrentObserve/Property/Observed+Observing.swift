@@ -88,7 +88,7 @@ extension Observed: ObservableProperty {
         let (result, deferred) = mutation.withPublicationHeld(cell.latch.owner) {
             let present = cell.load()
             observer.since = present.version
-            return (prepare(present), observer.withCore { $0.publish(observer) })
+            return (prepare(present), observer.withCore { $0.attach(observer) })
         }
         observer.withCore { $0.settle(deferred) }
         return result

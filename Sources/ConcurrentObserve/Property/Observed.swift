@@ -22,7 +22,8 @@
 //    observer, unless the property has a label.
 // 2. A read takes no lock. `loadWithWord` loads the version with acquire, the words of its slot,
 //    and after a fence the version again. If that is another one, or a commit has prepared the
-//    next, `loadAgain` repeats this. If the value is in a box, `ValueCell.pin` stores its address in the frame, executes the light barrier, and compares the version once more.
+//    next, `loadAgain` repeats this. If the value is in a box, `ValueCell.pin` stores its address
+//    in the frame, executes the light barrier, and compares the version once more.
 // 3. `attach` registers an observer while `withPublicationHeld` lets no thread publish a change.
 //    `since` notes the present version: the observer receives every later one. (P4)
 // 4. `change(to:)` makes the prior deliveries that observers asked for, and encodes the value.
@@ -31,8 +32,8 @@
 //    mailboxes, which therefore have the order of the versions. (P2)
 // 5. After the unlock, `announce` delivers the change: `relinkPaths`, `wakeMailboxes`, then
 //    `LinkDeliveries.deliver`, the inline callbacks, `deliverLate`, `drainMailboxes`.
-// 6. `Replaced.retire` retires the replaced box. It is released after a heavy barrier, which pairs with the light one in `pin`, and a scan that finds no pin.
-//    (P14)
+// 6. `Replaced.retire` retires the replaced box. It is released after a heavy barrier, which pairs
+//    with the light one in `pin`, and a scan that finds no pin. (P14)
 // 7. `deinit` calls `endSource`: every observation ends with `.sourceDeleted`. (P12)
 //
 // Every part of the room obeys these rules:
@@ -46,8 +47,8 @@
 
 /// A value that any thread may read and change, and that delivers every change to its observers.
 ///
-/// Use it for state; for events that leave nothing behind there is `ObserverRegistry`. It belongs in a `let` of a class that is
-/// `Sendable`:
+/// Use it for state; for events that leave nothing behind there is `ObserverRegistry`. It belongs
+/// in a `let` of a class that is `Sendable`:
 ///
 /// ```swift
 /// final class Car: Sendable {
@@ -62,16 +63,17 @@
 /// car.mileage.modify { $0 += 1 }
 /// ```
 ///
-/// Every member may be used from any thread, also inside a callback. Readers never wait, neither for writers nor for the body
-/// of a `modify`. Changes are made one at a time and numbered 1, 2, 3, … (P2); observers are called afterwards, under no lock,
-/// on the thread that made the change, and may be called on several threads at once.
+/// Every member may be used from any thread, also inside a callback. Readers never wait, neither
+/// for writers nor for the body of a `modify`. Changes are made one at a time and numbered 1, 2, 3,
+/// … (P2); observers are called afterwards, under no lock, on the thread that made the change, and
+/// may be called on several threads at once.
 ///
 /// Values of up to 16 bytes that are nothing but bits (`BitwiseCopyable`: integers, floating-point
 /// numbers, small structs and enums of them) are kept in the property itself. For any other value a
 /// change takes a box on the heap. A replaced value is destroyed when its last reader has finished.
-/// If that may run code of yours, a thread of the library destroys the value. Strings, arrays, sets,
-/// dictionaries and optionals of these and of bits run none: the thread that replaces such a value
-/// destroys it, and recycles its box. (P5, P14)
+/// If that may run code of yours, a thread of the library destroys the value. Strings, arrays,
+/// sets, dictionaries and optionals of these and of bits run none: the thread that replaces such a
+/// value destroys it, and recycles its box. (P5, P14)
 public final class Observed<Value: Sendable>: Sendable {
     @usableFromInline internal let observers = ObserverList()
     @usableFromInline internal let mutation = MutationLock()
@@ -104,7 +106,8 @@ public final class Observed<Value: Sendable>: Sendable {
 // MARK: - Reading
 
 extension Observed {
-    /// The present value. Reading never waits; the setter makes a change and calls the observers before it returns.
+    /// The present value. Reading never waits; the setter makes a change and calls the observers
+    /// before it returns.
     ///
     /// `property.value += 1` is a read and then a change. It loses changes that other threads make
     /// in between: use `modify`.
@@ -136,7 +139,8 @@ extension Observed {
     /// It counts no reference of the value itself. So threads that read parts of it do not contend,
     /// unlike threads that copy it.
     ///
-    /// - Parameter part: A stored property of the value. A computed property works, too: its code runs as if inside a callback.
+    /// - Parameter part: A stored property of the value. A computed property works, too: its code
+    ///   runs as if inside a callback.
     @inlinable @inline(__always)
     public func value<Part>(_ part: KeyPath<Value, Part>) -> Part { withValue { value in value[keyPath: part] } }
 

@@ -7,7 +7,7 @@
 extension ObserverKind where Content: ~Copyable {
     /// The links of paths that lead on from the property, and of derived values that depend on it.
     @inlinable @inline(__always)
-    static func links() -> ObserverKind where Content == HeldObject<LinkedPath> { ObserverKind(.third) }
+    static func links() -> ObserverKind where Content == HeldObject<LinkedPath> { ObserverKind(.links) }
 }
 
 extension ObserverMark {
@@ -23,7 +23,7 @@ extension ObserverList {
 
     /// Whether there may be mailboxes, or paths that go on from here.
     @inlinable @inline(__always)
-    var mayHaveMailboxesOrLinks: Bool { mayHave(ListHints.second | ListHints.third) }
+    var mayHaveMailboxesOrLinks: Bool { mayHave(ListHints.mailboxes | ListHints.links) }
 }
 
 extension ObserverList {

@@ -60,7 +60,8 @@ extension PropertyObserver {
     /// A mailbox keeps the changes of the other property. Each is transformed when it is delivered.
     ///
     /// - Parameters:
-    ///   - asCombination: Whether `transform` runs no user code, so that a commit may call the observer under its locks.
+    ///   - asCombination: Whether `transform` runs no user code, so that a commit may call the
+    ///     observer under its locks.
     ///   - isComparing: Whether `transform` compares the values of a change.
     internal func pulledBack<Other: Sendable>(
         asCombination: Bool = false,

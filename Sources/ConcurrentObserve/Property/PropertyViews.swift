@@ -96,12 +96,14 @@ public struct RemovingDuplicates<Base: ObservableProperty>: ObservableProperty w
 extension ObservableProperty where Value: Equatable {
     /// Returns a view of the property without its changes to an equal value.
     ///
-    /// A change is left out if its new value equals the one that this observation received last. Where `Buffering` drops changes, that is
-    /// not the value before the change; `change.old` says what it is. (P3)
+    /// A change is left out if its new value equals the one that this observation received last.
+    /// Where `Buffering` drops changes, that is not the value before the change; `change.old` says
+    /// what it is. (P3)
     ///
-    /// The two values of each change are compared with their own `==`, where the observer is called: under no lock. (P5) The initial
-    /// delivery and prior ones come in any case; versions are the property's, and have gaps. If `==` ends the observation, the
-    /// observer is not called with that change. (P8)
+    /// The two values of each change are compared with their own `==`, where the observer is
+    /// called: under no lock. (P5) The initial delivery and prior ones come in any case; versions
+    /// are the property's, and have gaps. If `==` ends the observation, the observer is not called
+    /// with that change. (P8)
     ///
     /// ```swift
     /// car.speed.removingDuplicates().observe { change in print(change.new) }

@@ -2,16 +2,18 @@
 
 /// Names the properties in the message about a change inside the body of a `modify` or of a commit.
 ///
-/// A thread's record has one word for the body that the thread runs: the address of the property's mutation lock, or, for
-/// a commit, the address of a `RunningCommit`, with the lowest bit set. Only the code that makes the message
-/// uses the word as an address; all other code only tests whether it is 0.
+/// A thread's record has one word for the body that the thread runs: the address of the property's
+/// mutation lock, or, for a commit, the address of a `RunningCommit`, with the lowest bit set. Only
+/// the code that makes the message uses the word as an address; all other code only tests whether
+/// it is 0.
 internal enum RunningBody {
     /// The word for the body of a commit.
     static func word(of commit: UnsafePointer<RunningCommit>) -> UInt { UInt(bitPattern: commit) | 1 }
 
     /// Describes the body that the calling thread runs. Traps use it.
     static var current: String {
-        // Safe: records are never freed; the word is the calling thread's, whose body has not returned.
+        // Safe: records are never freed; the word is the calling thread's, whose body has not
+        // returned.
         let word = unsafe ThreadRecord.current.pointee.body
         guard word & 1 == 1 else { return "the modify of \(name(ofLockAt: word))" }
         // Safe: as above; the commit keeps it until its body has returned.
@@ -28,7 +30,8 @@ internal enum RunningBody {
     ///
     /// - Parameter address: The address of its mutation lock.
     static func name(ofLockAt address: UInt) -> String {
-        // The lock has the same place in every property: nothing before it depends on the type of the value.
+        // The lock has the same place in every property: nothing before it depends on the type of
+        // the value.
         let other = Observed(0)
         let object = unsafe UInt(bitPattern: Unmanaged.passUnretained(other).toOpaque())
         let distance = other.mutation.address - object

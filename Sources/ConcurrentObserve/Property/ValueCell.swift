@@ -5,9 +5,9 @@ public import Synchronization
 /// The memory of a property's value: read by any thread at any time, replaced by one at a time.
 ///
 /// The latch holds the value's bits, or the address of its box. A thread that follows an address
-/// pins the box first, by a hazard pointer: it stores the address and then looks whether the version
-/// is still the one that it has loaded. A replaced box is retired. (Michael, "Hazard Pointers: Safe
-/// Memory Reclamation for Lock-Free Objects", IEEE TPDS 15(6), 2004.)
+/// pins the box first, by a hazard pointer: it stores the address and then looks whether the
+/// version is still the one that it has loaded. A replaced box is retired. (Michael, "Hazard
+/// Pointers: Safe Memory Reclamation for Lock-Free Objects", IEEE TPDS 15(6), 2004.)
 @usableFromInline
 internal struct ValueCell<Value: Sendable>: ~Copyable, Sendable {
     @usableFromInline typealias Encoding = ValueEncoding<Value>
@@ -61,8 +61,9 @@ extension ValueCell {
         Encoding.copy(latch.wordsLocked(firstOnly: Encoding.needsOneWord))
     }
 
-    // Out of line, both, so that a caller that is asynchronous never keeps a thread's address across a suspension. Static: a
-    // method's self takes a register that the caller would have to save on the short way, too.
+    // Out of line, both, so that a caller that is asynchronous never keeps a thread's address
+    // across a suspension. Static: a method's self takes a register that the caller would have to
+    // save on the short way, too.
 
     @inlinable @inline(never)
     static func copyPinned(_ cell: borrowing ValueCell) -> Value {
@@ -106,7 +107,8 @@ extension ValueCell {
         return try body(words, version)
     }
 
-    /// Loads the words of a version and pins their box. Lock-free: it repeats only if another version was published.
+    /// Loads the words of a version and pins their box. Lock-free: it repeats only if another
+    /// version was published.
     @inlinable @inline(__always)
     borrowing func pin(in frame: UnsafeMutablePointer<Frame>) -> (words: Latch.Words, version: UInt64) {
         while true {
@@ -120,7 +122,8 @@ extension ValueCell {
 
     @inlinable @inline(__always)
     static func storePin(_ address: UInt, in frame: UnsafeMutablePointer<Frame>) {
-        // Release: a scan that sees this pin comes after what was read under the one before it; pairs with the acquire in FrameScan.
+        // Release: a scan that sees this pin comes after what was read under the one before it;
+        // pairs with the acquire in FrameScan.
         unsafe frame.pointee.pin.store(address, ordering: .releasing)
     }
 
@@ -130,8 +133,9 @@ extension ValueCell {
     /// the version is settled.
     @inlinable @inline(__always)
     borrowing func isPinned(_ word: UInt64) -> Bool {
-        // Relaxed: after the pin, by the light barrier. The thread that releases the box publishes its successor before it
-        // executes the heavy one, and then scans: either the load sees the successor, or the scan sees the pin.
+        // Relaxed: after the pin, by the light barrier. The thread that releases the box publishes
+        // its successor before it executes the heavy one, and then scans: either the load sees the
+        // successor, or the scan sees the pin.
         return latch.version.load(ordering: .relaxed) == word
     }
 }
@@ -139,7 +143,8 @@ extension ValueCell {
 // MARK: - Replacing
 
 extension ValueCell {
-    /// A value that has been replaced, and the version of the change that did it. Belongs to the thread that made the change.
+    /// A value that has been replaced, and the version of the change that did it. Belongs to the
+    /// thread that made the change.
     @usableFromInline
     struct Replaced: ~Copyable {
         @usableFromInline let words: Latch.Words
@@ -168,13 +173,14 @@ extension ValueCell {
     @inlinable @inline(__always)
     borrowing func publishLocked(_ words: Latch.Words) -> Replaced {
         let replaced = latch.wordsLocked(firstOnly: Encoding.isAlwaysInline && Encoding.needsOneWord)
-        return Replaced(words: replaced, version: latch.publish(words), source: source)
+        return Replaced(words: replaced, version: latch.publish(words), source: address)
     }
 
     /// The latch's address. It names the property among all values that wait to be destroyed.
     @inlinable @inline(__always)
-    var source: UInt {
-        // Safe: an address only; atomics are never copied to be lent. `version` comes first in a latch.
+    var address: UInt {
+        // Safe: an address only; atomics are never copied to be lent. `version` comes first in a
+        // latch.
         unsafe withUnsafePointer(to: latch.version) { UInt(bitPattern: $0) }
     }
 }

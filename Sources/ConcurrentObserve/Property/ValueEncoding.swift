@@ -68,8 +68,8 @@ internal enum ValueBox<Value: Sendable> {
         return address
     }
 
-    /// The bytes that the value needs, with padding if its alignment is larger than 16, which is
-    /// that of boxes.
+    /// The bytes that the value needs, with padding if its alignment is larger than 16, the
+    /// alignment of boxes.
     @inlinable @inline(__always)
     static var size: Int { MemoryLayout<Value>.size &+ max(0, MemoryLayout<Value>.alignment &- 16) }
 
@@ -106,7 +106,8 @@ internal enum ValueBox<Value: Sendable> {
     /// The caller pins the box, or owns a reference.
     @inlinable @inline(__always)
     static func value(at address: UInt) -> UnsafePointer<BoxedValue<Value>> {
-        // Safe: `allocate` has put the value there; a struct of one member is laid out as its member.
+        // Safe: `allocate` has put the value there; a struct of one member is laid out as its
+        // member.
         unsafe UnsafePointer(bitPattern: valueAddress(address)).unsafelyUnwrapped
     }
 }

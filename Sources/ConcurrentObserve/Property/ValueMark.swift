@@ -3,9 +3,9 @@
 /// The second word of boxed values, which is the same for all values of a property: how a replaced
 /// box is destroyed.
 ///
-/// It is the address of a `ValueWeigher` if the destruction of a value runs no user code. The thread
-/// that replaces such a value destroys it. It is 0 if the destruction may run user code: then a
-/// deinit thread destroys the value. (P5)
+/// It is the address of a `ValueWeigher` if the destruction of a value runs no user code. The
+/// thread that replaces such a value destroys it. It is 0 if the destruction may run user code:
+/// then a deinit thread destroys the value. (P5)
 @usableFromInline
 internal enum ValueMark {
     /// The mark of a type; 0 for bits.
@@ -36,8 +36,8 @@ internal enum ValueMark {
     }
 }
 
-/// A type of the standard library, the destruction of whose values runs user code only if that of
-/// its elements does.
+/// A type of the standard library. Destroying a value of it runs user code only if destroying an
+/// element does.
 private protocol StandardValue {
     static var isInert: Bool { get }
     static var weigher: ValueWeigher.Type { get }

@@ -2,8 +2,8 @@
 
 import Synchronization
 
-/// A reference that any thread may read and change, that does not keep its referent alive, and that delivers every change to its
-/// observers, the referent's death included.
+/// A reference that any thread may read and change, that does not keep its referent alive, and that
+/// delivers every change to its observers, the referent's death included.
 ///
 /// The referent adopts `WeaklyObservable`, which takes one line. The property belongs in a `let` of
 /// a class that is `Sendable`:
@@ -21,9 +21,9 @@ import Synchronization
 /// router.active.value = session
 /// ```
 ///
-/// Every member may be used from any thread, also inside a callback, and readers never wait. Changes are made one at a time and
-/// numbered 1, 2, 3, … (P2); observers are called afterwards, under no lock, on the thread that made the change, and may be called
-/// on several threads at once.
+/// Every member may be used from any thread, also inside a callback, and readers never wait.
+/// Changes are made one at a time and numbered 1, 2, 3, … (P2); observers are called afterwards,
+/// under no lock, on the thread that made the change, and may be called on several threads at once.
 ///
 /// From the moment at which the referent's `deinit` begins, the property reads as nil. When the
 /// `deinit` has returned, the property becomes nil, unless it refers to something else by then.
@@ -59,11 +59,11 @@ public final class WeakObserved<Referent: WeaklyObservable>: Sendable {
 // MARK: - Reading
 
 extension WeakObserved {
-    /// The present referent, which the reader then holds, or nil once its `deinit` has begun. Reading never waits; the setter makes a
-    /// change and calls the observers before it returns.
+    /// The present referent, which the reader then holds, or nil once its `deinit` has begun.
+    /// Reading never waits; the setter makes a change and calls the observers before it returns.
     ///
-    /// The setter retains nothing. It waits for other changes of this property, including the bodies of
-    /// commits, and traps in the body of any `modify` or commit. (P5)
+    /// The setter retains nothing. It waits for other changes of this property, including the
+    /// bodies of commits, and traps in the body of any `modify` or commit. (P5)
     ///
     /// - Complexity: Reading: O(1). Setting: O(*n*) in the observers.
     public var value: Referent? {
@@ -76,7 +76,8 @@ extension WeakObserved {
 
     /// The present referent and the version that it belongs to. Never waits.
     ///
-    /// Nil between the beginning of the referent's `deinit` and the change that announces its death, with the version of the referent.
+    /// Nil between the beginning of the referent's `deinit` and the change that announces its
+    /// death, with the version of the referent.
     public func snapshot() -> (value: Referent?, version: UInt64) {
         storage.referent()
     }
@@ -90,7 +91,8 @@ extension Observed {
             let (box, version) = snapshot()
             if let referent = box.read() { return (referent, version) }
             if box.isNone { return (nil, version) }
-            // Acquire: pairs with the release of the last reference, which follows the change that has replaced the referent.
+            // Acquire: pairs with the release of the last reference, which follows the change that
+            // has replaced the referent.
             atomicMemoryFence(ordering: .acquiring)
             // If the version has changed, the referent may have died after it was replaced: then
             // the property was never nil.
@@ -109,7 +111,8 @@ extension WeakObserved {
     @discardableResult
     public func exchange(_ newValue: Referent?) -> Referent? { replace(by: newValue).referent }
 
-    /// Makes the change and calls the observers; returns what was replaced, which is not watched any more.
+    /// Makes the change and calls the observers; returns what was replaced, which is not watched
+    /// any more.
     private func replace(by referent: Referent?) -> WeakBox<Referent> {
         let box = watchedBox(referent)
         let replaced = storage.exchange(box)

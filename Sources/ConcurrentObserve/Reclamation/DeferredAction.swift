@@ -13,23 +13,23 @@ internal final class DeferredAction: Retirable, @unchecked Sendable {
     /// Creates an action that calls `body` for `owner`.
     init(for owner: AnyObject, _ body: @escaping @Sendable () -> Void) {
         self.body = body
-        self.owner = Self.source(of: owner)
+        self.owner = Self.address(of: owner)
         super.init()
     }
 
     /// Takes over the references in `objects`, and releases them. Other actions for `owner` do not
     /// wait for the release.
     init(for owner: AnyObject, releasing objects: inout [AnyObject]) {
-        self.owner = Self.source(of: owner) | 1
+        self.owner = Self.address(of: owner) | 1
         super.init()
         swap(&self.objects, &objects)
     }
 
-    private static func source(of owner: AnyObject) -> UInt { UInt(bitPattern: ObjectIdentifier(owner)) }
+    private static func address(of owner: AnyObject) -> UInt { UInt(bitPattern: ObjectIdentifier(owner)) }
 
     override var hold: Hold { .nothing }
     override var runsUserCode: Bool { true }
-    override var source: UInt { owner }
+    override var sourceAddress: UInt { owner }
 
     override func reclaim() {
         body.take()?()

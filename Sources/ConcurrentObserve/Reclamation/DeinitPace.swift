@@ -34,7 +34,7 @@ internal struct DeinitPace {
     ///   - idle: How many threads wait for items.
     ///   - begun: The number of items begun since the process began.
     mutating func missingThreads(
-        for queues: SourceQueues,
+        for queues: DestructionQueues,
         workers: [ObjectIdentifier: DeinitWorker],
         idle: Int,
         begun: Int
@@ -51,18 +51,18 @@ internal struct DeinitPace {
         }
         // Half of the processors are left to other threads, which must not wait for deinitialisers
         // that compute.
-        if SourceQueues.isAnyCrowded, workers.count * 2 < processors { return 1 }
+        if DestructionQueues.isAnyCrowded, workers.count * 2 < processors { return 1 }
         let elapsed = look.at.duration(to: now)
         guard elapsed >= Self.patience else { return 0 }
         let served = begun &- look.begun
         let computed = lookAgain(at: workers, begun, now)
-        guard served < Self.briskPace * workers.count, workers.count < SourceQueues.mostThreads else { return 0 }
+        guard served < Self.briskPace * workers.count, workers.count < DestructionQueues.mostThreads else { return 0 }
         // If the threads compute, more threads would only share the processors. But no source may
         // wait because other sources occupy all threads.
         let isComputing = computed * 2 >= elapsed * min(workers.count, processors)
         // If none was begun, all threads are blocked. Otherwise they are so slow that delays of a
         // few milliseconds would add up.
-        let limit = served == 0 ? SourceQueues.mostThreads : Self.mostSlowThreads
+        let limit = served == 0 ? DestructionQueues.mostThreads : Self.mostSlowThreads
         guard !isComputing, workers.count < limit else { return next.busy == 0 ? 1 : 0 }
         // Doubles the number of new threads each time, until nothing waits.
         stalls += 1

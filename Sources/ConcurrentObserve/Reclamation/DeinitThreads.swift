@@ -6,8 +6,8 @@
 /// One thread serves all items as long as it keeps up. If items wait and the threads have begun few
 /// of them for a while, the threads are blocked in user code, or slow. Then the reclamation thread,
 /// which checks after every pass, starts more. (A system queue would notice only after a second.)
-/// Idle threads exit. `SourceQueues` decides which item is next, and how many threads one source
-/// may occupy. `DeinitPace` decides how many threads to start.
+/// Idle threads exit. `DestructionQueues` decides which item is next, and how many threads one
+/// source may occupy. `DeinitPace` decides how many threads to start.
 internal final class DeinitThreads: @unchecked Sendable {
     // Unchecked: everything mutable is guarded by `lock`.
     static let shared = DeinitThreads()
@@ -16,7 +16,7 @@ internal final class DeinitThreads: @unchecked Sendable {
     private let arrival = EventCount()
     private let relief = EventCount()
 
-    private let queues = SourceQueues()
+    private let queues = DestructionQueues()
     private var workers: [ObjectIdentifier: DeinitWorker] = [:]
     private var idle = 0
     /// The number of items that threads have begun since the process began.
@@ -41,13 +41,13 @@ internal final class DeinitThreads: @unchecked Sendable {
     /// The caller must still own the item.
     @inline(__always)
     static func crowdedSource(of item: RetiredItem) -> UInt? {
-        guard SourceQueues.isAnyCrowded, item.runsUserCode else { return nil }
-        let source = item.source
-        return SourceQueues.mayBeCrowded(source) ? source : nil
+        guard DestructionQueues.isAnyCrowded, item.runsUserCode else { return nil }
+        let source = item.sourceAddress
+        return DestructionQueues.mayBeCrowded(source) ? source : nil
     }
 
     /// Whether the source may have more waiting items than room. A hint.
-    static func mayBeCrowded(_ source: UInt) -> Bool { SourceQueues.mayBeCrowded(source) }
+    static func mayBeCrowded(_ source: UInt) -> Bool { DestructionQueues.mayBeCrowded(source) }
 
     /// Waits until the source has room again, but at most ten milliseconds, because the source's
     /// deinitialisers may block for ever. (P8, P16)
@@ -55,7 +55,7 @@ internal final class DeinitThreads: @unchecked Sendable {
     /// - Returns: Whether it has waited.
     @discardableResult
     func waitForRoom(_ source: UInt) -> Bool {
-        if !SourceQueues.mayBeCrowded(source) { return false }
+        if !DestructionQueues.mayBeCrowded(source) { return false }
         let end = LibraryClock.now + Self.longestPause
         var hasWaited = false
         while true {
@@ -195,7 +195,7 @@ internal final class DeinitWorker: @unchecked Sendable {
     // Unchecked: see above.
 
     /// The item that the thread reclaims, if it has one.
-    var taken: SourceQueues.Taken?
+    var taken: DestructionQueues.Taken?
 
     /// The thread's clock, once the thread runs, and its value at the last look.
     private var clock: ProcessorClock?

@@ -110,9 +110,9 @@ public struct ConcurrentObserveDiagnostics: Sendable {
 
 /// The highest numbers of retired and reclaimed items that a look has found.
 ///
-/// A reference that a thread hands over is counted twice, and then subtracted once. A reading between
-/// the two steps may be lower than the one before it, so the highest reading is kept. It is exact
-/// once no thread retires.
+/// A reference that a thread hands over is counted twice, and then subtracted once. A reading
+/// between the two steps may be lower than the one before it, so the highest reading is kept. It is
+/// exact once no thread retires.
 internal enum RetiredCounts {
     private static let retired = Atomic<UInt>(0)
     private static let reclaimed = Atomic<UInt>(0)

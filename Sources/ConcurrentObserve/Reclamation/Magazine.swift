@@ -2,8 +2,8 @@
 
 import Synchronization
 
-/// Boxes that one thread has retired, and whose values run no user code when they are destroyed. The
-/// thread releases them itself, a full magazine at a time, after one barrier and one scan.
+/// Boxes that one thread has retired, and whose values run no user code when they are destroyed.
+/// The thread releases them itself, a full magazine at a time, after one barrier and one scan.
 ///
 /// Only the record's thread, the owner, puts boxes in. The owner and the reclamation thread take
 /// them out: each copies all addresses, and then claims them by one compare-exchange. The
@@ -180,15 +180,15 @@ extension Magazine {
         return wasEmpty
     }
 
-    /// Releases the references if there is no room for a box of this weight. Only the owner may call
-    /// it, under no lock.
+    /// Releases the references if there is no room for a box of this weight. Only the owner may
+    /// call it, under no lock.
     @inline(__always)
     borrowing func makeRoom(for weight: Int, handOver: (UInt) -> Void) {
         if isFull(for: weight) { release(handOver: handOver) }
     }
 
-    /// Releases all boxes that no frame pins, and hands the others over. Only the owner may call it,
-    /// under no lock. Runs no user code.
+    /// Releases all boxes that no frame pins, and hands the others over. Only the owner may call
+    /// it, under no lock. Runs no user code.
     ///
     /// - Parameter handOver: Takes over a reference whose box is pinned.
     @inline(never)

@@ -21,8 +21,8 @@
 //    empties the rings, and claims what has waited in a magazine for three looks (in a drain: all).
 // 4. If a table was taken, `waitForGracePeriod` waits until each read section that was open has
 //    ended. If such a section loaded the table's address, its pin is visible afterwards.
-// 5. `AsymmetricBarrier.heavy` pairs with the light barriers. A thread that stored its frame too late
-//    for the scan finds that the item was replaced or has ended.
+// 5. `AsymmetricBarrier.heavy` pairs with the light barriers. A thread that stored its frame too
+//    late for the scan finds that the item was replaced or has ended.
 // 6. `FrameScan` loads the frames with acquire. `Triage` keeps each item that a frame holds in
 //    `held`, for the next pass. Such an item delays no other item.
 // 7. The pass reclaims the items that run no user code. `DeinitThreads.enqueue` takes over the

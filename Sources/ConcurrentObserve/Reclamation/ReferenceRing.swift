@@ -79,13 +79,13 @@ import Synchronization
 }
 
 /// A counted reference. If its release may run user code, it also names its source: see
-/// `Retirable.source`.
+/// `Retirable.sourceAddress`.
 internal struct SourcedReference: BitwiseCopyable {
     let reference: UInt
     /// The source; 0 if the release runs no user code.
-    let source: UInt
+    let sourceAddress: UInt
 
-    init(_ reference: UInt, of source: UInt = 0) { (self.reference, self.source) = (reference, source) }
+    init(_ reference: UInt, of source: UInt = 0) { (self.reference, self.sourceAddress) = (reference, source) }
 
-    var runsUserCode: Bool { source != 0 }
+    var runsUserCode: Bool { sourceAddress != 0 }
 }

@@ -25,7 +25,7 @@ internal class Retirable: @unchecked Sendable {
     /// compared and never followed, because a later source may have the same one. Items of one
     /// source wait for each other. They do not wait for items of other sources. Never changes after
     /// the item is retired.
-    var source: UInt { preconditionFailure("a retired item that runs user code says whose it is") }
+    var sourceAddress: UInt { preconditionFailure("a retired item that runs user code says whose it is") }
 
     /// Called once for each retirement, when nothing holds the item any more. It is called on a
     /// deinit thread if it runs user code, otherwise on the reclamation thread.
@@ -102,7 +102,7 @@ internal class Retirable: @unchecked Sendable {
 
     var hold: Retirable.Hold { unsafe item._withUnsafeGuaranteedRef { $0.hold } }
     var runsUserCode: Bool { unsafe item._withUnsafeGuaranteedRef { $0.runsUserCode } }
-    var source: UInt { unsafe item._withUnsafeGuaranteedRef { $0.source } }
+    var sourceAddress: UInt { unsafe item._withUnsafeGuaranteedRef { $0.sourceAddress } }
 
     /// Calls `Retirable.reclaim()`, or releases the reference if this is only a reference. The
     /// caller must call it once, and then `release`.
@@ -178,10 +178,10 @@ internal struct RetiredRun {
     /// The index of the first reference that was not taken out.
     private var index = 0
     let batch: Batch
-    let source: UInt
+    let sourceAddress: UInt
 
-    init(items: RetiredList = RetiredList(), batch: Batch, source: UInt) {
-        (self.items, self.batch, self.source) = (items, batch, source)
+    init(items: RetiredList = RetiredList(), batch: Batch, sourceAddress: UInt) {
+        (self.items, self.batch, self.sourceAddress) = (items, batch, sourceAddress)
     }
 
     var count: Int { items.count + references.count - index }

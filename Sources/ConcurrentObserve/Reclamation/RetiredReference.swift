@@ -21,7 +21,7 @@ internal final class RetiredReference: Retirable, @unchecked Sendable {
 
     override var hold: Hold { .validatedPin(reference) }
     override var runsUserCode: Bool { isForDeinitThreads }
-    override var source: UInt { owner }
+    override var sourceAddress: UInt { owner }
     override func reclaim() { releaseReference(reference) }
 }
 

@@ -9,7 +9,7 @@ internal struct SortedItems {
     /// Consecutive items of one source are together.
     private var observers: [SourceItems] = []
     /// The group to which items are being added.
-    private var latest = SourceItems(source: 0)
+    private var latest = SourceItems(sourceAddress: 0)
     private var observerCount = 0
     /// The other items. Most of them can be pinned by frames.
     var others = RetiredList()
@@ -18,7 +18,7 @@ internal struct SortedItems {
     /// Items of one source.
     struct SourceItems {
         var items = RetiredList()
-        let source: UInt
+        let sourceAddress: UInt
     }
 
     /// The references that were swept from magazines.
@@ -40,8 +40,8 @@ internal struct SortedItems {
             others.append(item)
         case .current where item.runsUserCode, .nothing where item.runsUserCode:
             observerCount += 1
-            let source = item.source
-            if source != latest.source { beginObservers(of: source) }
+            let source = item.sourceAddress
+            if source != latest.sourceAddress { beginObservers(of: source) }
             latest.items.append(item)
         case .nothing where doesTasks:
             tasks.append(item)
@@ -52,7 +52,7 @@ internal struct SortedItems {
 
     private mutating func beginObservers(of source: UInt) {
         if latest.items.count > 0 { observers.append(latest) }
-        latest = SourceItems(source: source)
+        latest = SourceItems(sourceAddress: source)
     }
 
     /// Returns the observers, and forgets them.

@@ -33,7 +33,7 @@ internal struct Triage {
             if scan.isPinned(retired.reference) {
                 let item = RetiredReference(
                     retired.reference,
-                    of: retired.source,
+                    of: retired.sourceAddress,
                     runsUserCode: retired.runsUserCode
                 )
                 held.append(RetiredWork(item: RetiredItem(item), batch: batch))
@@ -41,7 +41,7 @@ internal struct Triage {
                 releaseReference(retired.reference)
                 reclaimed += 1
             } else {
-                handOver(RetiredItem(reference: retired.reference), of: retired.source, in: batch)
+                handOver(RetiredItem(reference: retired.reference), of: retired.sourceAddress, in: batch)
             }
         }
         for var observers in items.takeObservers() {
@@ -51,7 +51,9 @@ internal struct Triage {
                 }
             } else {
                 // No callback runs anywhere, so none of these items needs a look at the frames.
-                withUserCode.append(RetiredRun(items: observers.items, batch: batch, source: observers.source))
+                withUserCode.append(
+                    RetiredRun(items: observers.items, batch: batch, sourceAddress: observers.sourceAddress)
+                )
             }
         }
         return reclaimed
@@ -65,13 +67,13 @@ internal struct Triage {
             return false
         }
         guard work.item.runsUserCode else { return true }
-        handOver(work.item, of: work.item.source, in: work.batch)
+        handOver(work.item, of: work.item.sourceAddress, in: work.batch)
         return false
     }
 
     private mutating func handOver(_ item: RetiredItem, of source: UInt, in batch: Batch) {
-        if withUserCode.last?.batch != batch || withUserCode.last?.source != source {
-            withUserCode.append(RetiredRun(batch: batch, source: source))
+        if withUserCode.last?.batch != batch || withUserCode.last?.sourceAddress != source {
+            withUserCode.append(RetiredRun(batch: batch, sourceAddress: source))
         }
         withUserCode[withUserCode.count - 1].append(item)
     }

@@ -86,7 +86,7 @@ extension DeferredEnds {
             ThreadRecord.retire(item, isOneOfMany: true)
         }
         feeders?.leave(core)
-        if hasEnded { ThreadRecord.pause(for: core.source) }
+        if hasEnded { ThreadRecord.pause(for: core.sourceAddress) }
     }
 }
 

@@ -78,8 +78,8 @@ extension ObservationScope {
         count.load(ordering: .relaxed) != 0
     }
 
-    /// Records an observer that is about to be registered. The caller holds no lock but that of the
-    /// property's changes.
+    /// Records an observer that is about to be registered. The caller holds no lock but the
+    /// property's mutation lock.
     @inline(never)
     static func record(_ observer: Observer) {
         guard let scope = current ?? only else { return }

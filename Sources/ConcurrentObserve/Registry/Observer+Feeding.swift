@@ -4,9 +4,9 @@
 // counted instead of such an observer, and ends when one of its observers is removed. (P8)
 
 extension Observer {
-    /// Connects this observer to the observations of another core. They end when this observer is
-    /// removed from its source, and they are counted instead of it: those of a path that begins
-    /// here, the one behind a mailbox, or those of a group.
+    /// Connects this observer to the observations of another core: those of a path that begins
+    /// here, the one behind a mailbox, or those of a group. These observations end when this
+    /// observer is removed from its source, and are counted instead of it.
     func feed(_ dependents: RegistryCore) {
         core.lock.withLock { withExtras { $0.dependents = dependents } }
     }

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// One observation, as tables and frames refer to it: its mark, its content, its end.
+/// One observation: its mark, its content, its end. Tables and frames refer to it.
 ///
 /// It has two lifetimes. The content, in most cases the user's closure, is destroyed when the
 /// observation has ended and no frame has the observer as `current`. The object itself, which has a
@@ -74,7 +74,7 @@ internal class Observer: Retirable, @unchecked Sendable {
     final override class func recycleOrRelease(_ reference: Unmanaged<Retirable>) { unsafe recycle(reference) }
     final override var hold: Hold { .current(address) }
     final override var runsUserCode: Bool { true }
-    final override var source: UInt { withCore { $0.source } }
+    final override var sourceAddress: UInt { withCore { $0.sourceAddress } }
     final override func reclaim() { finish() }
 }
 

@@ -6,7 +6,7 @@ public import Synchronization
 ///
 /// Each list has its own table, which is made with the first observer.
 @usableFromInline
-internal enum ObserverListIndex: UInt32, Sendable { case first, second, third }
+internal enum ObserverListIndex: UInt32, Sendable { case callbacks, mailboxes, links }
 
 /// A kind of observers: the list in which a source keeps them, and the type of their content.
 ///
@@ -21,14 +21,14 @@ internal struct ObserverKind<Content: ~Copyable>: Sendable {
 }
 
 extension ObserverKind where Content: ~Copyable {
-    /// Closures that are called with an event: the first list of every source.
+    /// Closures that are called with an event.
     @inlinable @inline(__always)
-    static func callbacks<Event>() -> ObserverKind where Content == Callback<Event> { ObserverKind(.first) }
+    static func callbacks<Event>() -> ObserverKind where Content == Callback<Event> { ObserverKind(.callbacks) }
 
-    /// Mailboxes that receive the events: the second list.
+    /// Mailboxes that receive the events.
     @inlinable @inline(__always)
     static func mailboxes<Event>() -> ObserverKind where Content == HeldObject<EventReceiver<Event>> {
-        ObserverKind(.second)
+        ObserverKind(.mailboxes)
     }
 }
 
@@ -84,7 +84,7 @@ extension LentObserver where Content: ~Copyable {
     }
 }
 
-/// The low bits of the word that has the address of the first list's table. They say which other
+/// The low bits of the word that has the address of the callbacks' table. They say which other
 /// observers a source may have.
 ///
 /// Written under the core's lock, with that word; read without it. A reader sees an observer whose
@@ -92,14 +92,14 @@ extension LentObserver where Content: ~Copyable {
 /// P1 allows.
 @usableFromInline
 internal enum ListHints {
-    /// The second list may have observers: mailboxes.
-    @inlinable static var second: UInt { 1 }
-    /// The third list may have observers.
-    @inlinable static var third: UInt { 2 }
+    /// There may be mailboxes.
+    @inlinable static var mailboxes: UInt { 1 }
+    /// There may be links, which a room above defines.
+    @inlinable static var links: UInt { 2 }
     /// Observers may be `flagged`.
     @inlinable static var flagged: UInt { 4 }
 
-    /// The first list's table is large: the table and the memory that its closures read exceed the
+    /// The callbacks' table is large: the table and the memory that its closures read exceed the
     /// processor's caches.
     @inlinable static var large: UInt { 8 }
 

@@ -32,7 +32,7 @@ extension ObserverList {
     /// check at every observer whether to execute one, nor keep a register for that.
     @inlinable @inline(__always)
     internal borrowing func walkClosures(_ call: (borrowing LentClosure) -> Void) {
-        unsafe withPinnedTable(of: .first) { contents, frame in
+        unsafe withPinnedTable(of: .callbacks) { contents, frame in
             let count = unsafe contents.pointee.loadCount()
             unsafe contents.pointee.visitClosures(count, frame, call)
         }
@@ -43,7 +43,7 @@ extension ObserverList {
     /// version, one comparison is enough for all, and nothing is read from the observers. (P4)
     @inlinable @inline(__always)
     internal borrowing func walkClosures(before version: UInt64, _ call: (borrowing LentClosure) -> Void) {
-        unsafe withPinnedTable(of: .first) { contents, frame in
+        unsafe withPinnedTable(of: .callbacks) { contents, frame in
             let count = unsafe contents.pointee.loadCount()
             // Relaxed: after the count, whose acquire pairs with the release in publishCount(). It
             // is the latest start of these entries, or of these and later ones.
@@ -85,7 +85,7 @@ extension ObserverList {
     /// Returns the address of a list's table, or 0.
     @inlinable @inline(__always)
     internal borrowing func loadHead(of list: ObserverListIndex) -> UInt {
-        guard list == .first else { return loadFurtherHead(of: list) }
+        guard list == .callbacks else { return loadFurtherHead(of: list) }
         // Acquire: pairs with the release in publishHead().
         return head.load(ordering: .acquiring) & ~ListHints.mask
     }

@@ -5,14 +5,14 @@ import Synchronization
 /// The observers of one source. `ObserverRegistry` and properties embed it.
 ///
 /// It takes two words as long as it has no observers. A notification reads `head`, which has the
-/// address of the first list's table. All other operations use the core, which is made with the
+/// address of the callbacks' table. All other operations use the core, which is made with the
 /// first observer: registration, the end, and the heads of the other lists. Hints in `head` say
 /// which of these may have observers, so a source without observers needs only one load for all
 /// lists.
 @usableFromInline
 internal struct ObserverList: ~Copyable, Sendable {
-    /// The address of the contents of the first list's current table, or 0 without observers; and
-    /// the `ListHints`.
+    /// The address of the contents of the current table of the callbacks, or 0 without observers;
+    /// and the `ListHints`.
     @usableFromInline let head = Atomic<UInt>(0)
 
     /// The address of the core, to which this list owns a reference, or 0.
@@ -26,8 +26,8 @@ internal struct ObserverList: ~Copyable, Sendable {
         // released.
         let address = coreAddress.load(ordering: .acquiring)
         guard address != 0, !Fork.isInChild else { return }
-        // Safe: makeCore(label:) has kept a reference. The source and its observers share it, and
-        // the last of them releases it.
+        // Safe: makeCore(label:) has kept a reference. The source and its observers share that
+        // reference, and the last of them releases it.
         let core = unsafe Unmanaged<RegistryCore>.fromOpaque(UnsafeRawPointer(bitPattern: address)!)
         if unsafe core._withUnsafeGuaranteedRef({ $0.countEndOfSource() }) { unsafe core.release() }
     }
@@ -170,7 +170,7 @@ internal struct ObserverList: ~Copyable, Sendable {
 extension ObserverList {
     /// Whether mailboxes may receive the events.
     @inlinable @inline(__always)
-    internal var mayHaveMailboxes: Bool { mayHave(ListHints.second) }
+    internal var mayHaveMailboxes: Bool { mayHave(ListHints.mailboxes) }
 
     /// Puts an event into the mailboxes. The caller must hold the lock that orders the source's
     /// events, if there is one.

@@ -21,12 +21,11 @@ internal struct ObserverMark: OptionSet, Sendable {
     /// A flag that the room above defines. The core counts the live observers that have it.
     @inlinable static var flagged: ObserverMark { ObserverMark(rawValue: 8) }
     /// The references of the observer's first table and of its retirement were counted in one step
-    /// when it was made, and its registration counts it in the core. The thread that made the
-    /// observer registers it next; no other thread has it before.
+    /// when the observer was made. The registration counts the observer in the core. The thread
+    /// that made the observer registers it next; no other thread has it before.
     static var isCountedAhead: ObserverMark { ObserverMark(rawValue: 16) }
-    /// The observer belongs to an observation of another source. It is not removed with the
-    /// observations of its own source, and not counted with them, unless it is also
-    /// `isOfDerivedValue`.
+    /// The observer belongs to an observation of another source. It is neither removed nor counted
+    /// with the observations of its own source, unless it is also `isOfDerivedValue`.
     static var isForeign: ObserverMark { ObserverMark(rawValue: 64) }
     /// The observer was made for the pool, and has not left it.
     static var unused: ObserverMark { ObserverMark(rawValue: 128) }
@@ -74,9 +73,9 @@ extension ObserverMark {
     @usableFromInline
     var list: ObserverListIndex {
         switch rawValue >> Self.listShift & 3 {
-        case 0: .first
-        case 1: .second
-        default: .third
+        case 0: .callbacks
+        case 1: .mailboxes
+        default: .links
         }
     }
 

@@ -45,7 +45,8 @@
 //
 // The walk to read: `notify`, `deliver`, `walkClosures`, `withPinnedTable` (`enterFrame`,
 // `ReadSection.enter`, `loadHead`, `pin`), `loadCount`, `visitClosures`, `visit`
-// (`AsymmetricBarrier.light`, `isActive`), `LentClosure.callAsFunction`, `Frame.clear`, `leaveFrame`.
+// (`AsymmetricBarrier.light`, `isActive`), `LentClosure.callAsFunction`, `Frame.clear`,
+// `leaveFrame`.
 
 /// A registry of observers of one kind of event. A notification calls every one of them.
 ///

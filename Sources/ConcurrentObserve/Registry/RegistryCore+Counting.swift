@@ -44,9 +44,9 @@ extension RegistryCore {
         var count = 0
         let mailboxes = lock.withLock { () -> [Observer] in
             // An inline observer of a registry feeds nothing.
-            count = firstTable?.live ?? 0
+            count = callbackTable?.live ?? 0
             var mailboxes: [Observer] = []
-            secondTable?.forEachLive { mailboxes.append($0) }
+            mailboxTable?.forEachLive { mailboxes.append($0) }
             return mailboxes
         }
         for mailbox in mailboxes where mailbox.counted != nil { count += 1 }

@@ -77,8 +77,8 @@ extension RegistryCore {
 
     /// Marks the entry and its observer as ended. The caller must hold the lock.
     ///
-    /// The entry comes first: who finds the observer's mark, and does not take the lock, returns from
-    /// `cancel()`, and its next notification must find the entry. (P8)
+    /// The entry comes first: who finds the observer's mark, and does not take the lock, returns
+    /// from `cancel()`, and its next notification must find the entry. (P8)
     ///
     /// - Returns: Whether so many entries are dead now that the reclamation thread should replace
     ///   the table.

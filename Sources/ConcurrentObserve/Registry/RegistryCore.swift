@@ -14,15 +14,15 @@ import Synchronization
     let lock = SourceLock()
     let label: String
 
-    /// The word in which the source keeps the address of the first list's table; nil once the
+    /// The word in which the source keeps the address of the callbacks' table; nil once the
     /// source is gone. Guarded by `lock`.
     var head: UnsafePointer<Atomic<UInt>>?
     /// The addresses of the other lists' tables, or 0. Written under the lock, read without it.
-    let secondHead = Atomic<UInt>(0)
-    let thirdHead = Atomic<UInt>(0)
+    let mailboxHead = Atomic<UInt>(0)
+    let linkHead = Atomic<UInt>(0)
     /// The lists' tables. They are loaded and stored in one step each, so the compiler adds no
     /// check for exclusive access.
-    var (firstTable, secondTable, thirdTable) = (ObserverTable?.none, ObserverTable?.none, ObserverTable?.none)
+    var (callbackTable, mailboxTable, linkTable) = (ObserverTable?.none, ObserverTable?.none, ObserverTable?.none)
     var ownerBound = 0
     /// The number of registered observers that `references` does not count: they were counted
     /// ahead. Guarded by `lock`.
@@ -64,7 +64,7 @@ import Synchronization
     ///
     /// - Complexity: O(1) amortised.
     @usableFromInline
-    func append(_ observer: Observer) { settle(publish(observer)) }
+    func append(_ observer: Observer) { settle(attach(observer)) }
 
     /// The work that remains after a registration, for when no lock is held.
     @usableFromInline
@@ -76,7 +76,7 @@ import Synchronization
     /// The part of `append` that may run under another lock of the source: it adds the observer
     /// under `lock`, and returns the rest of the work.
     @usableFromInline
-    func publish(_ observer: Observer) -> DeferredActions {
+    func attach(_ observer: Observer) -> DeferredActions {
         if ObservationScope.isRecording { ObservationScope.record(observer) }
         return lock.withLock {
             ThreadRecord.countLiveObserver(1)
@@ -129,7 +129,7 @@ import Synchronization
     func replaceTable(of list: ObserverListIndex, by successor: ObserverTable?) -> ObserverTable? {
         let replaced = table(of: list)
         setTable(of: list, to: successor)
-        if list != .first {
+        if list != .callbacks {
             // Release: pairs with the acquire in loadFurtherHead(of:).
             unsafe furtherHead(of: list).pointee.store(successor?.address ?? 0, ordering: .releasing)
         }
@@ -138,20 +138,20 @@ import Synchronization
         return replaced
     }
 
-    /// Publishes the address of the first list's table, with the hints. The source must exist. The
+    /// Publishes the address of the callbacks' table, with the hints. The source must exist. The
     /// caller must hold the lock.
     func publishHead() {
-        let table = firstTable?.address ?? 0
+        let table = callbackTable?.address ?? 0
         // Release: pairs with the acquire in loadHead(of:).
         unsafe head?.pointee.store(table | hints, ordering: .releasing)
     }
 
     private var hints: UInt {
         var hints: UInt = 0
-        if secondTable != nil { hints |= ListHints.second }
-        if thirdTable != nil { hints |= ListHints.third }
+        if mailboxTable != nil { hints |= ListHints.mailboxes }
+        if linkTable != nil { hints |= ListHints.links }
         if flagged > 0 { hints |= ListHints.flagged }
-        if let firstTable, firstTable.capacity >= Self.leastLargeCapacity { hints |= ListHints.large }
+        if let callbackTable, callbackTable.capacity >= Self.leastLargeCapacity { hints |= ListHints.large }
         return hints
     }
 
@@ -159,8 +159,8 @@ import Synchronization
     /// first. Constant.
     func furtherHead(of list: ObserverListIndex) -> UnsafePointer<Atomic<UInt>> {
         // Safe: atomics are lent in place; the caller holds the core.
-        if list == .second { return unsafe withUnsafePointer(to: secondHead) { unsafe $0 } }
-        return unsafe withUnsafePointer(to: thirdHead) { unsafe $0 }
+        if list == .mailboxes { return unsafe withUnsafePointer(to: mailboxHead) { unsafe $0 } }
+        return unsafe withUnsafePointer(to: linkHead) { unsafe $0 }
     }
 
     /// Returns a capacity for `count` observers and the same number of further ones.
@@ -191,7 +191,7 @@ import Synchronization
     override var hold: Hold { .nothing }
 
     /// Identifies the core's observers among all items that wait to be destroyed.
-    override var source: UInt { UInt(bitPattern: ObjectIdentifier(self)) }
+    override var sourceAddress: UInt { UInt(bitPattern: ObjectIdentifier(self)) }
 
     /// Replaces each table in which at least half of the entries are dead by a smaller one, or by
     /// none. Called on the reclamation thread.
@@ -224,29 +224,29 @@ extension RegistryCore {
     @inline(__always)
     func table(of list: ObserverListIndex) -> ObserverTable? {
         switch list {
-        case .first: firstTable
-        case .second: secondTable
-        case .third: thirdTable
+        case .callbacks: callbackTable
+        case .mailboxes: mailboxTable
+        case .links: linkTable
         }
     }
 
     func setTable(of list: ObserverListIndex, to table: ObserverTable?) {
         switch list {
-        case .first: firstTable = table
-        case .second: secondTable = table
-        case .third: thirdTable = table
+        case .callbacks: callbackTable = table
+        case .mailboxes: mailboxTable = table
+        case .links: linkTable = table
         }
     }
 
     /// Calls `body` with each table. `body` may replace the table.
     func forEachTable(_ body: (ObserverListIndex, ObserverTable) -> Void) {
-        if let firstTable { body(.first, firstTable) }
-        if let secondTable { body(.second, secondTable) }
-        if let thirdTable { body(.third, thirdTable) }
+        if let callbackTable { body(.callbacks, callbackTable) }
+        if let mailboxTable { body(.mailboxes, mailboxTable) }
+        if let linkTable { body(.links, linkTable) }
     }
 
     /// The number of live observations.
-    var live: Int { (firstTable?.live ?? 0) + (secondTable?.live ?? 0) + (thirdTable?.live ?? 0) }
+    var live: Int { (callbackTable?.live ?? 0) + (mailboxTable?.live ?? 0) + (linkTable?.live ?? 0) }
 
     /// Calls `body` with the observers whose observations have not ended.
     func forEachLive(_ body: (Observer) -> Void) { forEachTable { $1.forEachLive(body) } }

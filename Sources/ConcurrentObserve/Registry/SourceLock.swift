@@ -10,9 +10,10 @@ internal struct SourceLock: ~Copyable, Sendable {
 
     /// Runs `body` while no other thread is inside a `withLock` of this lock.
     ///
-    /// No source's lock may be taken inside, with two exceptions: inside the lock of a derived value
-    /// or of a combination, those of what observes it; inside that of a `VersionOrder`, those of
-    /// mailboxes. It may be taken inside the lock of a property's changes.
+    /// No source's lock may be taken inside, with two exceptions: inside the lock of a derived
+    /// value or of a combination, the locks of its observations; inside the lock of a
+    /// `VersionOrder`, the locks of mailboxes. It may be taken inside the lock of a property's
+    /// changes.
     @inlinable @inline(__always)
     borrowing func withLock<Result: ~Copyable>(_ body: () -> Result) -> Result {
         acquire()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One observation of several properties: it keeps their latest values, and a property of its own
-/// that has them together.
+/// One observation of several properties: it keeps the latest value of each, and a property that
+/// has all of these values together.
 ///
 /// Every change of a member is noted here. Then it is published as a change of that property, under
 /// the combination's lock, so the versions have no gaps, whichever threads make the changes.

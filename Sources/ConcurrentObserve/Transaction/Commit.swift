@@ -142,8 +142,8 @@ internal enum Commit {
         }
     }
 
-    /// Relinks the paths that lead on from all members of an observed commit, and wakes the members'
-    /// mailboxes, before the first observer is called. (P1)
+    /// Relinks the paths that lead on from all members of an observed commit, and wakes the
+    /// members' mailboxes, before the first observer is called. (P1)
     @inline(never)
     private static func relink(
         _ members: UnsafeBufferPointer<Member>,

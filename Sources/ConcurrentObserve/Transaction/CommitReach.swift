@@ -32,11 +32,11 @@ internal final class CommitReach {
         number = Self.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
     }
 
-    /// Whether the commit changes the property with this lock address. Called under the locks of the
-    /// commit's members.
-    func changes(_ lockAddress: UInt) -> Bool {
+    /// Whether the commit changes the property with this lock address. Called under the locks of
+    /// the commit's members.
+    func changes(_ address: UInt) -> Bool {
         // Safe: the commit keeps the drafts until it has called its observers.
-        guard let index = unsafe Draft.index(of: lockAddress, in: drafts) else { return false }
+        guard let index = unsafe Draft.index(of: address, in: drafts) else { return false }
         return unsafe drafts[index].isSet
     }
 

@@ -26,13 +26,13 @@ internal struct Member: @unchecked Sendable {
         unsafe mutation = withUnsafePointer(to: property.mutation) { unsafe $0 }
         unsafe latch = withUnsafePointer(to: property.cell.latch) { unsafe $0 }
         unsafe observers = withUnsafePointer(to: property.observers) { unsafe $0 }
-        precondition(lockAddress == property.cell.source, "ConcurrentObserve: a property's latch is not lent in place.")
+        precondition(address == property.cell.address, "ConcurrentObserve: a property's latch is not lent in place.")
     }
 
     /// The address that identifies the property. Commits take the locks in the order of these
     /// addresses, so they never wait for each other in a ring.
     @inline(__always)
-    var lockAddress: UInt { unsafe UInt(bitPattern: latch) }
+    var address: UInt { unsafe UInt(bitPattern: latch) }
 }
 
 // Safe, all below: the list retains the property.

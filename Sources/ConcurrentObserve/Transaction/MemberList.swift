@@ -4,8 +4,8 @@
 @safe
 internal struct MemberList: ~Copyable {
     let members: UnsafeBufferPointer<Member>
-    /// Whether `members` is the whole group: it has no path of several steps, and a commit can change
-    /// each member.
+    /// Whether `members` is the whole group: it has no path of several steps, and a commit can
+    /// change each member.
     let isComplete: Bool
     /// The paths of several steps. `members` does not include the properties that they lead to.
     let paths: [(path: any TracedPath, isHeldStill: Bool)]
@@ -38,12 +38,12 @@ internal struct MemberList: ~Copyable {
     private static func ordered(_ found: [Member]) -> [Member] {
         // If a property is named twice, the entry that may be set comes first, and is kept.
         let sorted = found.sorted { left, right in
-            (left.lockAddress, left.isHeldStill ? 1 : 0) < (right.lockAddress, right.isHeldStill ? 1 : 0)
+            (left.address, left.isHeldStill ? 1 : 0) < (right.address, right.isHeldStill ? 1 : 0)
         }
         var previous: UInt = 0
         return sorted.filter { member in
-            defer { previous = member.lockAddress }
-            return member.lockAddress != previous
+            defer { previous = member.address }
+            return member.address != previous
         }
     }
 

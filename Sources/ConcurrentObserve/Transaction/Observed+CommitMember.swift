@@ -26,7 +26,7 @@ extension Observed: CommitMember {
     }
 
     func announce(_ draft: inout Draft) {
-        let replaced = ValueCell<Value>.Replaced(words: draft.replaced, version: draft.version, source: cell.source)
+        let replaced = ValueCell<Value>.Replaced(words: draft.replaced, version: draft.version, source: cell.address)
         if let announcement = unsafe draft.announcement {
             // Safe: keepAnnouncementLocked(_:) has stored it, for this property.
             let kept = unsafe Unmanaged<Announcement<Value>>.fromOpaque(announcement).takeRetainedValue()
@@ -50,7 +50,7 @@ extension Observed: CommitMember {
         // Safe: keepAnnouncementLocked(_:) has stored it, for this property.
         let kept = unsafe Unmanaged<Announcement<Value>>.fromOpaque(announcement).takeUnretainedValue()
         kept.deferred =
-            observers.mayHave(ListHints.third) ? observers.relinkPaths(version: draft.version) : LinkDeliveries()
+            observers.mayHave(ListHints.links) ? observers.relinkPaths(version: draft.version) : LinkDeliveries()
         if observers.mayHaveMailboxes { observers.wakeMailboxes(of: Change<Value>.self) }
     }
 

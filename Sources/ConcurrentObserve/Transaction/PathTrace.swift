@@ -54,8 +54,8 @@ internal struct PathTrace {
     /// Notes that the path ends in a property.
     mutating func end(_ property: any CommitMember) { found.add(property) }
 
-    /// Whether the paths still lead to these properties. The caller must hold the mutation locks of the
-    /// properties.
+    /// Whether the paths still lead to these properties. The caller must hold the mutation locks of
+    /// the properties.
     var isPresent: Bool {
         return links.allSatisfy { $0.property.member.version == $0.version }
     }

@@ -24,8 +24,8 @@ internal enum Snapshots {
         return takeHeld(members, look)
     }
 
-    /// Holds off the publication of each member while it looks; then the look succeeds. It waits for
-    /// publications, and never for the body of a `modify` or a commit.
+    /// Holds off the publication of each member while it looks; then the look succeeds. It waits
+    /// for publications, and never for the body of a `modify` or a commit.
     ///
     /// It holds all members or none, and waits only while it holds none. So no thread waits for it
     /// in a ring.

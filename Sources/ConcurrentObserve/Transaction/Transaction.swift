@@ -27,7 +27,7 @@ public struct Transaction: ~Copyable {
         @inlinable @inline(__always) get {
             // Safe: only the body's thread uses the drafts, and the words of this one are of the
             // property's type.
-            let draft = unsafe self.draft(of: property.cell.source)
+            let draft = unsafe self.draft(of: property.cell.address)
             return unsafe draft.pointee.isSet
                 ? ValueEncoding<Value>.copy(draft.pointee.words) : property.cell.copyLocked()
         }
@@ -35,7 +35,7 @@ public struct Transaction: ~Copyable {
         // counted.
         @inlinable @inline(__always) nonmutating set {
             // Safe: as above.
-            let draft = unsafe self.draft(of: property.cell.source)
+            let draft = unsafe self.draft(of: property.cell.address)
             if unsafe draft.pointee.isHeldStill { Self.trapHeldStill() }
             let replaced = unsafe draft.pointee.isSet ? draft.pointee.words : nil
             unsafe draft.pointee.words = property.cell.encode(newValue)
@@ -55,10 +55,10 @@ public struct Transaction: ~Copyable {
     /// Finds a draft: among a few members by comparing each, among many by a binary search, since
     /// the drafts are in the order of their locks. Traps if there is none.
     @inlinable @inline(__always)
-    internal func draft(of lockAddress: UInt) -> UnsafeMutablePointer<Draft> {
+    internal func draft(of address: UInt) -> UnsafeMutablePointer<Draft> {
         // Safe, all: within bounds.
-        if unsafe drafts.count > Self.few { return unsafe draftOfMany(lockAddress) }
-        for index in unsafe drafts.indices where unsafe drafts[index].lockAddress == lockAddress {
+        if unsafe drafts.count > Self.few { return unsafe draftOfMany(address) }
+        for index in unsafe drafts.indices where unsafe drafts[index].address == address {
             return unsafe drafts.baseAddress.unsafelyUnwrapped + index
         }
         Self.trapOutside()
@@ -67,9 +67,9 @@ public struct Transaction: ~Copyable {
     @inlinable static var few: Int { 8 }
 
     @usableFromInline
-    internal func draftOfMany(_ lockAddress: UInt) -> UnsafeMutablePointer<Draft> {
+    internal func draftOfMany(_ address: UInt) -> UnsafeMutablePointer<Draft> {
         // Safe: within bounds.
-        guard let index = unsafe Draft.index(of: lockAddress, in: drafts) else { Self.trapOutside() }
+        guard let index = unsafe Draft.index(of: address, in: drafts) else { Self.trapOutside() }
         return unsafe drafts.baseAddress.unsafelyUnwrapped + index
     }
 
@@ -96,7 +96,7 @@ public struct Transaction: ~Copyable {
 @safe @usableFromInline
 internal struct Draft: BitwiseCopyable {
     /// Identifies the property, and orders the drafts.
-    @usableFromInline let lockAddress: UInt
+    @usableFromInline let address: UInt
     /// The new value, once it is set. The draft owns its reference until it is prepared.
     @usableFromInline var words = Latch.Words()
     @usableFromInline var isSet = false
@@ -115,7 +115,7 @@ internal struct Draft: BitwiseCopyable {
     var announcement: UnsafeMutableRawPointer?
 
     @inline(__always)
-    init(of member: Member) { (lockAddress, isHeldStill) = (member.lockAddress, member.isHeldStill) }
+    init(of member: Member) { (address, isHeldStill) = (member.address, member.isHeldStill) }
 
     /// Whether work is left that needs the property's type. Asked once the change is settled.
     @inline(__always)
@@ -130,15 +130,15 @@ extension Draft {
     /// member.
     ///
     /// - Complexity: O(log *n*): the drafts are in the order of their locks.
-    static func index(of lockAddress: UInt, in drafts: UnsafeMutableBufferPointer<Draft>) -> Int? {
+    static func index(of address: UInt, in drafts: UnsafeMutableBufferPointer<Draft>) -> Int? {
         var (low, high) = (0, drafts.count)
         while low < high {
             let middle = (low + high) / 2
             // Safe: within bounds.
-            if unsafe drafts[middle].lockAddress < lockAddress { low = middle + 1 } else { high = middle }
+            if unsafe drafts[middle].address < address { low = middle + 1 } else { high = middle }
         }
         // Safe: within bounds, if it is read.
-        return unsafe low < drafts.count && drafts[low].lockAddress == lockAddress ? low : nil
+        return unsafe low < drafts.count && drafts[low].address == address ? low : nil
     }
 }
 
@@ -157,7 +157,7 @@ extension Transaction {
         nonmutating set {
             self[property.storage] = property.watchedBox(newValue)
             // Safe: only the body's thread uses the drafts.
-            unsafe draft(of: property.storage.cell.source).pointee.keep(newValue)
+            unsafe draft(of: property.storage.cell.address).pointee.keep(newValue)
         }
     }
 }
@@ -166,8 +166,8 @@ extension Draft {
     /// Keeps the object to which a weak property will refer, instead of the one that the draft kept
     /// before. In the body.
     ///
-    /// Otherwise the object could die before the commit is published, and its end would not make the
-    /// property nil, which does not refer to it yet. (P12)
+    /// Otherwise the object could die before the commit is published, and its end would not make
+    /// the property nil, which does not refer to it yet. (P12)
     mutating func keep(_ referent: (some AnyObject)?) {
         releaseKept()
         // Safe: releaseKept() takes the reference.

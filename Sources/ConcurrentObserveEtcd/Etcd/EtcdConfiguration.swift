@@ -3,16 +3,18 @@
 #if Etcd
 /// Where etcd is, and how a mirror behaves when it does not answer.
 ///
-/// The members of ``MirrorConfiguration`` are members here, too: `configuration.probeInterval = .seconds(1)`.
+/// The members of ``MirrorConfiguration`` are members here, too:
+/// `configuration.probeInterval = .seconds(1)`.
 @dynamicMemberLookup
 public struct EtcdConfiguration: Sendable {
-    /// The cluster's client URLs: `http://host:2379` or `https://host:2379`. One session uses one of them.
+    /// The cluster's client URLs: `http://host:2379` or `https://host:2379`. One session uses one
+    /// of them.
     public var endpoints: [String]
 
     /// The user to authenticate as; nil if etcd asks for none.
     public var credentials: Credentials?
 
-    /// For endpoints with `https`.
+    /// The settings of TLS, used for endpoints with `https`.
     public var tls = TLS()
 
     /// How many bytes a message from etcd may have, and all fragments of one revision together. If
@@ -25,7 +27,7 @@ public struct EtcdConfiguration: Sendable {
     /// a long list takes quadratic time: see <doc:MirrorProtocol>.
     public var pageSize = 1_000
 
-    /// What does not depend on the engine.
+    /// The settings that do not depend on the engine.
     public var mirror = MirrorConfiguration()
 
     /// - Parameter endpoints: At least one client URL, as in ``endpoints``.
@@ -48,7 +50,8 @@ public struct EtcdConfiguration: Sendable {
         }
     }
 
-    /// Files in PEM form; nil for the system's certificate authorities, and for no certificate of the client's own.
+    /// Files in PEM form; nil for the system's certificate authorities, and for no certificate of
+    /// the client's own.
     public struct TLS: Sendable {
         public var certificateAuthorities: String?
         public var certificateChain: String?

@@ -58,7 +58,8 @@ extension RPCError {
     /// messages.
     fileprivate var isUnreadable: Bool { code == .internalError && message.contains("Failed to decode message") }
 
-    /// Whether one side has refused the other's certificate. gRPC passes the reason on as a cause, which has no public type of its own.
+    /// Whether one side has refused the other's certificate. gRPC passes the reason on as a cause,
+    /// which has no public type of its own.
     fileprivate var isOfCertificate: Bool {
         let causes = cause.map { "\($0)" } ?? ""
         let known = ["CERTIFICATE", "unableToValidateCertificate", "failedToValidateHostname"]

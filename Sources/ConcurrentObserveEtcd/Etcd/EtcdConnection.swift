@@ -149,7 +149,8 @@ final class EtcdConnection: Sendable {
         return token.isEmpty ? [:] : ["token": .string(token)]
     }
 
-    /// A call that carries the token. If etcd no longer takes it, the call is made again, with a new one: nothing was done the first time.
+    /// A call that carries the token. If etcd no longer takes it, the call is made again, with a
+    /// new one: nothing was done the first time.
     private func callWithToken<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
         do {
             return try await call(body)

@@ -16,7 +16,8 @@ extension EngineMirror where Engine == EtcdEngine {
     ///   - coding: What the values are.
     ///   - logger: Changes of the state, and what etcd lost. It is called on the mirror's task.
     ///   - factory: Where the metrics go.
-    ///   - label: The properties' label in this library's diagnostics, and the metrics' dimension `mirror`.
+    ///   - label: The properties' label in this library's diagnostics, and the metrics' dimension
+    ///     `mirror`.
     public convenience init(
         _ range: EtcdRange,
         at configuration: EtcdConfiguration,
@@ -72,7 +73,8 @@ public struct EtcdEngine: MirrorEngine {
             configuration: configuration,
             metrics: metrics
         )
-        // No child task: gRPC closes a connection whose task is cancelled, and a call that opens its stream then would never end.
+        // No child task: gRPC closes a connection whose task is cancelled, and a call that opens
+        // its stream then would never end.
         let connections = Task { try await client.runConnections() }
         defer {
             client.beginGracefulShutdown()
@@ -84,7 +86,7 @@ public struct EtcdEngine: MirrorEngine {
     }
 }
 
-/// What only etcd's mirrors count, beside what all do.
+/// The counters that only etcd's mirrors have, besides those of every mirror.
 struct EtcdMetrics: Sendable {
     /// Messages that were parts.
     let fragments: Counter

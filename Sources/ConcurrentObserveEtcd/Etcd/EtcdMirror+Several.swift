@@ -7,12 +7,15 @@ import Foundation
 extension EngineMirror where Engine == EtcdEngine {
     /// Writes several keys as one transaction of etcd. Returns when the mirror shows the result.
     ///
-    /// The transaction is one revision: every mirror of these keys, in any process, shows it as one change.
+    /// The transaction is one revision: every mirror of these keys, in any process, shows it as one
+    /// change.
     ///
     /// - Parameters:
-    ///   - values: At most as many as etcd allows in a transaction, 128 unless it is configured otherwise.
-    ///   - revisions: The revision that each of these keys must still have, 0 for a key that must not be there. They may be other keys than those
-    ///     of `values`, and as many. If there are none, the values are written whatever was there.
+    ///   - values: At most as many as etcd allows in a transaction, 128 unless it is configured
+    ///     otherwise.
+    ///   - revisions: The revision that each of these keys must still have, 0 for a key that must
+    ///     not be there. They may be other keys than those of `values`, and as many. If there are
+    ///     none, the values are written whatever was there.
     /// - Returns: The revision that brought the values; the mirror's position if there are none.
     /// - Throws: `MirrorError`: `notShown` has written the values, and the mirror does not show
     ///   them yet; `outcomeUnknown` may have; any other, such as `conflict`, `notConnected`,
@@ -45,7 +48,8 @@ extension EngineMirror where Engine == EtcdEngine {
 
     /// Makes the changes as one transaction.
     ///
-    /// - Throws: `MirrorError` of the code `conflict` if a key has another revision than the one that is given.
+    /// - Throws: `MirrorError` of the code `conflict` if a key has another revision than the one
+    ///   that is given.
     func commit(
         _ changes: [Etcdserverpb_RequestOp],
         ifRevisions revisions: [MirrorKey: Int64]

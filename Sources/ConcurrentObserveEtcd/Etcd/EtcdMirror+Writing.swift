@@ -5,13 +5,16 @@ import ConcurrentObserve
 import Foundation
 
 extension EngineMirror where Engine == EtcdEngine {
-    /// Writes a key, if it has not changed since the mirror last saw it. Returns when the mirror shows the result.
+    /// Writes a key, if it has not changed since the mirror last saw it. Returns when the mirror
+    /// shows the result.
     ///
-    /// What the mirror has seen may be newer than what the caller has read: for a value that is made of the present one use ``update(_:lease:_:)``,
-    /// or give the revision of the entry that was read.
+    /// What the mirror has seen may be newer than what the caller has read: for a value that is
+    /// made of the present one use ``update(_:lease:_:)``, or give the revision of the entry that
+    /// was read.
     ///
     /// - Parameters:
-    ///   - revision: The revision that the key's value must still have, 0 for a key that must not be there; nil for the mirror's.
+    ///   - revision: The revision that the key's value must still have, 0 for a key that must not
+    ///     be there; nil for the mirror's.
     ///   - lease: The lease that the key ends with; 0 for none.
     /// - Returns: The revision that brought the value.
     /// - Throws: `MirrorError`: `notShown` has written the value, and the mirror does not show it
@@ -29,8 +32,8 @@ extension EngineMirror where Engine == EtcdEngine {
         return try await change(key, put, ifRevision: revision)
     }
 
-    /// Deletes a key, if it has not changed since the mirror last saw it. Returns when the mirror shows it. A key that is not there is no
-    /// error: nothing is written then.
+    /// Deletes a key, if it has not changed since the mirror last saw it. Returns when the mirror
+    /// shows it. A key that is not there is no error: nothing is written then.
     ///
     /// - Parameter revision: As in ``set(_:for:ifRevision:lease:)``.
     /// - Returns: The revision after which the key is not there.
@@ -43,9 +46,11 @@ extension EngineMirror where Engine == EtcdEngine {
         return try await change(key, deletion, ifRevision: revision)
     }
 
-    /// Changes a key's value to one that is made of it: no change by others is lost. Returns when the mirror shows the result.
+    /// Changes a key's value to one that is made of it: no change by others is lost. Returns when
+    /// the mirror shows the result.
     ///
-    /// - Parameter body: Receives the last good value, or nil. It is called again, with the newer value, when another change comes first.
+    /// - Parameter body: Receives the last good value, or nil. It is called again, with the newer
+    ///   value, when another change comes first.
     /// - Returns: The revision that brought the value.
     /// - Throws: What `body` throws; otherwise as ``set(_:for:ifRevision:lease:)``, with `behind`
     ///   in place of `conflict`: another change came first, and the mirror did not get it within

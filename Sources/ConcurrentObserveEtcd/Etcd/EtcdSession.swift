@@ -10,7 +10,8 @@ public struct EtcdSession: MirrorSession {
     /// nil where it is a secret.
     let version: ServerVersion?
 
-    /// Reads the range of one revision in pages: the first at the revision, or the present one, the others at the revision of the first.
+    /// Reads the range of one revision in pages: the first at the revision, or the present one, the
+    /// others at the revision of the first.
     public func list(
         at revision: Int64?,
         limit: Int,
@@ -65,8 +66,8 @@ public struct EtcdSession: MirrorSession {
         }
     }
 
-    /// Watches the range, with fragments. It asks for progress at once and with each probe, so that the position of a quiet range does not fall
-    /// behind compaction.
+    /// Watches the range, with fragments. It asks for progress at once and with each probe, so that
+    /// the position of a quiet range does not fall behind compaction.
     public func watch(
         from revision: Int64,
         receive: @escaping @Sendable (MirrorMessage) async throws -> Void

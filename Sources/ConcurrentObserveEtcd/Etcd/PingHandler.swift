@@ -4,14 +4,16 @@
 import NIOCore
 import NIOHTTP2
 
-/// Answers the pings of an HTTP/2 connection that its own data have caused, and passes everything else on.
+/// Answers the pings of an HTTP/2 connection that its own data have caused, and passes everything
+/// else on.
 ///
-/// etcd's gRPC sends a ping with every request that it reads, to estimate the connection's bandwidth. NIO's HTTP/2 closes a connection with more
-/// than 200 pings in 30 seconds, since they could be an attack, and gRPC offers no setting for it. So 200 requests, such as the pages of a long
-/// list, would end the session.
+/// etcd's gRPC sends a ping with every request that it reads, to estimate the connection's
+/// bandwidth. NIO's HTTP/2 closes a connection with more than 200 pings in 30 seconds, since they
+/// could be an attack, and gRPC offers no setting for it. So 200 requests, such as the pages of a
+/// long list, would end the session.
 ///
-/// A peer that only pings is no peer that reads: what this side has written allows so many pings, and no more. The others reach NIO's
-/// handler, and its limit.
+/// A peer that only pings is no peer that reads: what this side has written allows so many pings,
+/// and no more. The others reach NIO's handler, and its limit.
 final class PingHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -26,9 +28,9 @@ final class PingHandler: ChannelDuplexHandler {
     /// How many pings at most may come at once: as many as NIO allows in its interval.
     private static let mostAllowed = 200
 
-    /// The beginning of a frame of which too little is there to decide.
+    /// The beginning of a frame that is still too short to decide.
     private var pending = ByteBuffer()
-    /// What is left of a frame that is passed on.
+    /// The bytes that are still to come of a frame that is passed on.
     private var rest = 0
     /// How many pings may still be answered here.
     private var allowed = 0

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Etcd
-/// The version of a server, of which the mirror asks one thing.
+/// The version of a server. The mirror asks one thing about it.
 struct ServerVersion: Sendable, Equatable {
     let parts: [Int]
 

@@ -13,9 +13,9 @@ struct WatchMessage: Sendable, Equatable {
     var events: [MirrorItem] = []
 }
 
-/// What a message means, decided without a clock, a lock or a connection.
+/// Decides the meaning of a message, without a clock, a lock or a connection.
 struct WatchMachine: Sendable {
-    /// What answers to progress requests carry as watch id.
+    /// The watch id of answers to progress requests.
     static let broadcast: Int64 = -1
 
     let range: EtcdRange

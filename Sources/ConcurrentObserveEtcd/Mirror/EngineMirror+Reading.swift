@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Etcd
-/// What a comparison of the contents with the engine's has found.
+/// The result of comparing the contents with the engine's.
 enum Comparison {
     case equal(MirrorMoment)
     case different
@@ -45,7 +45,8 @@ extension EngineMirror {
 
     /// Reads all keys, and changes the contents to them.
     ///
-    /// - Throws: `MirrorError` of the code `revisionGone` if a compaction comes between the pages, twice.
+    /// - Throws: `MirrorError` of the code `revisionGone` if a compaction comes between the pages,
+    ///   twice.
     func list(_ session: Engine.Session) async throws -> SynchronisationTarget {
         var begin = ContinuousClock.now
         var listed: [MirrorItem] = []
@@ -73,7 +74,8 @@ extension EngineMirror {
         return SynchronisationTarget(revision: moment.revision, instant: begin)
     }
 
-    /// Compares what was known at a position with what the engine has of a revision: nil for its present one.
+    /// Compares what was known at a position with what the engine has of a revision: nil for its
+    /// present one.
     func compare(
         _ session: Engine.Session,
         _ known: MirrorStore<Value>.Known,

@@ -4,7 +4,8 @@
 import ServiceLifecycle
 
 extension EngineMirror {
-    /// Follows the engine until the task is cancelled or its service group shuts down. Call it once.
+    /// Follows the engine until the task is cancelled or its service group shuts down. Call it
+    /// once.
     ///
     /// What the engine does wrong, or that it is not there, never ends this: ``state`` reports it.
     ///
@@ -81,7 +82,8 @@ extension EngineMirror {
                 try await watch(session, until: target, home: home)
             } catch let reason as ListAgain {
                 if let error = reason.whenRepeated {
-                    // A compaction may come between a list and its watch. A server that reports one after each list would be asked without a pause.
+                    // A compaction may come between a list and its watch. A server that reports one
+                    // after each list would be asked without a pause.
                     if let last, last.duration(to: .now) < configuration.backoff.reset { throw error }
                     last = .now
                 }
@@ -109,7 +111,8 @@ enum ListAgain: Error, Hashable {
     /// position.
     case tooLarge(MirrorError)
 
-    /// What ends the session if it comes twice within a short time; nil if a list is enough.
+    /// The error that ends the session if this happens twice within a short time; nil if a list is
+    /// enough.
     var whenRepeated: MirrorError? {
         switch self {
         case .gone: .goneAgain

@@ -96,7 +96,8 @@ extension EngineMirror {
                 metrics.comparisons.increment()
                 try await lookBeyond(known.position, session)
             case .gone:
-                // Where nothing reports that nothing changes, a quiet mirror's position falls behind. Changes meanwhile have moved it.
+                // Where nothing reports that nothing changes, a quiet mirror's position falls
+                // behind. Changes meanwhile have moved it.
                 if store.snapshot.position == known.position { throw ListAgain.gone }
             case .different, .lost:
                 noteDifference()

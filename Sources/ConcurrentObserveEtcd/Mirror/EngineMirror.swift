@@ -9,17 +9,19 @@ public import ServiceLifecycle
 /// Properties that follow the keys of an engine, for as long as ``run()`` runs.
 ///
 /// ```swift
-/// let mirror = EtcdMirror(.prefix("/flags/"), at: EtcdConfiguration(endpoints: ["http://127.0.0.1:2379"]), coding: .json)
+/// let etcd = EtcdConfiguration(endpoints: ["http://127.0.0.1:2379"])
+/// let mirror = EtcdMirror(.prefix("/flags/"), at: etcd, coding: .json)
 /// let token = mirror.contents.observe { change in print(change.new.revision) }
 /// let group = ServiceGroup(services: [mirror], logger: logger)
 /// ```
 ///
-/// Each revision that concerns the mirror's keys is one change of ``contents``, in the engine's order, none left out and none twice. After an
-/// interruption the mirror resumes with the next revision. Where the engine no longer has that revision, or its data were lost, one change
-/// brings the contents to what the engine has. <doc:MirrorProtocol> says how.
+/// Each revision that concerns the mirror's keys is one change of ``contents``, in the engine's
+/// order, none left out and none twice. After an interruption the mirror resumes with the next
+/// revision. Where the engine no longer has that revision, or its data were lost, one change brings
+/// the contents to what the engine has. <doc:MirrorProtocol> says how.
 ///
-/// Every member may be used from any thread. Observers are called on the mirror's task: one that blocks delays the mirror. Use an ordered
-/// delivery for slow work.
+/// Every member may be used from any thread. Observers are called on the mirror's task: one that
+/// blocks delays the mirror. Use an ordered delivery for slow work.
 public final class EngineMirror<Engine: MirrorEngine, Value: Sendable>: Service, Sendable {
     let engine: Engine
     let configuration: MirrorConfiguration
@@ -57,9 +59,11 @@ public final class EngineMirror<Engine: MirrorEngine, Value: Sendable>: Service,
     ///   - engine: What it follows.
     ///   - configuration: How it does.
     ///   - coding: What the values are.
-    ///   - logger: Changes of the state, and what the engine lost. It is called on the mirror's task.
+    ///   - logger: Changes of the state, and what the engine lost. It is called on the mirror's
+    ///     task.
     ///   - factory: Where the metrics go.
-    ///   - label: The properties' label in this library's diagnostics, and the metrics' dimension `mirror`.
+    ///   - label: The properties' label in this library's diagnostics, and the metrics' dimension
+    ///     `mirror`.
     public init(
         following engine: Engine,
         configuration: MirrorConfiguration = MirrorConfiguration(),
@@ -78,7 +82,8 @@ public final class EngineMirror<Engine: MirrorEngine, Value: Sendable>: Service,
 
     // MARK: - What it shows
 
-    /// The keys with their values: one change for each revision that concerns them. Version 0 is empty.
+    /// The keys with their values: one change for each revision that concerns them. Version 0 is
+    /// empty.
     ///
     /// - Complexity: A change takes O(keys that it changes), however many there are.
     public var contents: ReadOnly<MirrorContents<Value>> { store.contents.readOnly }
@@ -90,12 +95,15 @@ public final class EngineMirror<Engine: MirrorEngine, Value: Sendable>: Service,
     /// not behind for longer than ``MirrorConfiguration/longestAge``. It changes with each probe.
     public var lag: ReadOnly<MirrorLag> { lagProperty.readOnly }
 
-    /// The revision up to which the contents are complete. It also moves when the engine reports that nothing has changed.
+    /// The revision up to which the contents are complete. It also moves when the engine reports
+    /// that nothing has changed.
     public var position: ReadOnly<Int64> { store.position.readOnly }
 
-    /// A key's last good value, as a property: nil while there is none. The mirror keeps the property.
+    /// A key's last good value, as a property: nil while there is none. The mirror keeps the
+    /// property.
     ///
-    /// It changes after ``contents``, once for each revision that changes the key. Properties of several keys change one after another.
+    /// It changes after ``contents``, once for each revision that changes the key. Properties of
+    /// several keys change one after another.
     public func property(_ key: MirrorKey) -> ReadOnly<Value?> { store.property(key).readOnly }
 
     // MARK: - States

@@ -7,8 +7,10 @@ public struct MirrorCoding<Value: Sendable>: Sendable {
     let encode: @Sendable (Value) throws -> [UInt8]
 
     /// - Parameters:
-    ///   - decode: Called on the mirror's task, under no lock. What it throws becomes the key's ``MirrorValueError``.
-    ///   - encode: Called by what writes values, such as ``EngineMirror/set(_:for:ifRevision:lease:)``.
+    ///   - decode: Called on the mirror's task, under no lock. What it throws becomes the key's
+    ///     ``MirrorValueError``.
+    ///   - encode: Called by what writes values, such as
+    ///     ``EngineMirror/set(_:for:ifRevision:lease:)``.
     public init(
         decode: @escaping @Sendable (_ key: MirrorKey, _ bytes: [UInt8]) throws -> Value,
         encode: @escaping @Sendable (Value) throws -> [UInt8]

@@ -6,28 +6,32 @@ public struct MirrorConfiguration: Sendable {
     /// How long a request may take, and the beginning of a watch.
     public var requestTimeout = Duration.seconds(5)
 
-    /// How often the mirror asks whether its contents may still count as current. After ``probeTimeout`` without an answer the session ends, the
-    /// mirror is stale, and tries another server. So what a server that stands still has kept back comes after the sum of both at most.
+    /// How often the mirror asks whether its contents may still count as current. After
+    /// ``probeTimeout`` without an answer the session ends, the mirror is stale, and tries another
+    /// server. So what a server that stands still has kept back comes after the sum of both at
+    /// most.
     ///
-    /// A probe is a request. Pings of the connection could not come as often: etcd's servers close a connection with more than one in five seconds.
+    /// A probe is a request. Pings of the connection could not come as often: etcd's servers close
+    /// a connection with more than one in five seconds.
     public var probeInterval = Duration.seconds(2)
 
-    /// How long the answer to a probe may take. An election takes etcd one to two and a half seconds with its own settings: with less than that,
-    /// each ends the sessions of all mirrors, which then read their ranges anew.
+    /// How long the answer to a probe may take. An election takes etcd one to two and a half
+    /// seconds with its own settings: with less than that, each ends the sessions of all mirrors,
+    /// which then read their ranges again.
     public var probeTimeout = Duration.seconds(3)
 
-    /// For how long the watch may bring nothing although keys have changed. Then the session ends,
-    /// and the next one lists.
+    /// How long the watch may bring nothing although keys have changed. Then the session ends, and
+    /// the next one lists.
     ///
     /// The mirror knows from the revision that a probe finds. Where that is higher than the
     /// position for so long, and the revisions between may be of other keys, it asks for the newest
-    /// revision of its own keys. For etcd that is a read of all keys on the server, of which it
-    /// sends one.
+    /// revision of its own keys. For that, etcd reads all keys on the server, and sends one of
+    /// them.
     public var maximumLag = Duration.seconds(5)
 
-    /// For how long a mirror that is ready may be behind its engine: the sum of ``probeInterval``,
-    /// ``probeTimeout``, ``maximumLag`` and ``requestTimeout``. One that was not confirmed for so
-    /// long is stale.
+    /// The longest time that a mirror that is ready may be behind its engine: the sum of
+    /// ``probeInterval``, ``probeTimeout``, ``maximumLag`` and ``requestTimeout``. One that was not
+    /// confirmed for so long is stale.
     public var longestAge: Duration { probeInterval + probeTimeout + maximumLag + requestTimeout }
 
     /// In which order the mirror tries the servers.
@@ -60,7 +64,7 @@ public struct MirrorConfiguration: Sendable {
         public var longest = Duration.seconds(2)
         /// After a failure that repetition does not cure: no permission, or too many keys.
         public var afterFailure = Duration.seconds(30)
-        /// How long a session must have been ready for the pauses to begin anew.
+        /// How long a session must have been ready before the pauses start over.
         public var reset = Duration.seconds(5)
 
         public init() {}

@@ -3,7 +3,8 @@
 #if Etcd
 /// The keys of a mirror as they were at one revision.
 public struct MirrorContents<Value: Sendable>: Sendable {
-    /// The revision that brought the last change of these keys, or that of the list; 0 before the first list.
+    /// The revision that brought the last change of these keys, or the list's revision; 0 before
+    /// the first list.
     public internal(set) var revision: Int64 = 0
 
     /// Whether a list brought these contents: the change to them may cover many revisions.
@@ -12,7 +13,8 @@ public struct MirrorContents<Value: Sendable>: Sendable {
     /// The keys that have a good value, with their last one.
     public internal(set) var entries = MirrorMap<MirrorEntry<Value>>()
 
-    /// The keys whose present value is malformed. Their last good value, if there was one, stands in ``entries``.
+    /// The keys whose present value is malformed. Their last good value, if there was one, stands
+    /// in ``entries``.
     public internal(set) var errors = MirrorMap<MirrorValueError>()
 
     /// A key's last good value; nil if it has none.
@@ -32,7 +34,7 @@ public struct MirrorValueError: Error, Sendable, CustomStringConvertible {
     public let key: MirrorKey
     /// The revision that brought the value.
     public let revision: Int64
-    /// What the decoder threw.
+    /// The error that the decoder threw.
     public let underlying: any Error
 
     public var description: String { "the value of '\(key)' of revision \(revision) is malformed: \(underlying)" }

@@ -1,19 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Etcd
-/// What a mirror needs of an engine that keeps keys with values, and numbers its changes.
+/// An engine that keeps keys with values, and numbers its changes, as a mirror needs it.
 ///
-/// A change has a *revision*: a number that grows from change to change. All keys that change in one transaction have one revision. An engine
-/// that has revisions, and can list and watch, has mirrors:
+/// A change has a *revision*: a number that grows from change to change. All keys that change in
+/// one transaction have one revision. An engine that has revisions, and can list and watch, has
+/// mirrors:
 ///
 /// ```swift
 /// let mirror = EngineMirror(following: engine, coding: .json)
 /// ```
 ///
-/// The mirror keeps the promises to its observers, whatever the engine: one revision is one change, in order, none twice, none left out. It
-/// waits between attempts, and reports what is stale. The engine only reads and reports.
+/// The mirror keeps the promises to its observers, whatever the engine: one revision is one change,
+/// in order, none twice, none left out. It waits between attempts, and reports what is stale. The
+/// engine only reads and reports.
 ///
-/// An engine that has only its present keys sets ``keepsHistory`` to false. Then each list is one change, which may cover several revisions.
+/// An engine that has only its present keys sets ``keepsHistory`` to false. Then each list is one
+/// change, which may cover several revisions.
 public protocol MirrorEngine: Sendable {
     /// One of the servers that a session may use.
     associatedtype Server: Sendable & CustomStringConvertible
@@ -22,13 +25,13 @@ public protocol MirrorEngine: Sendable {
     /// The engine's name, in metrics and messages.
     static var name: String { get }
 
-    /// Whether a watch can report what has changed since an earlier revision. True unless the engine
-    /// says otherwise.
+    /// Whether a watch can report what has changed since an earlier revision. True unless the
+    /// engine says otherwise.
     ///
     /// If false, a watch that throws `revisionGone` is the signal that the keys have changed. The
     /// mirror then lists, at most once per ``MirrorConfiguration/listGap``, and watches again. It
-    /// stays `ready` meanwhile. It never asks for a revision of the past: comparisons are with the
-    /// present keys.
+    /// stays `ready` while it lists. It never asks for a revision of the past: comparisons are with
+    /// the present keys.
     static var keepsHistory: Bool { get }
 
     /// Where sessions may go. The mirror takes one after another, and waits after the last.
@@ -38,7 +41,8 @@ public protocol MirrorEngine: Sendable {
 
     /// Lends a session for as long as the body runs. Then it ends.
     ///
-    /// - Throws: `MirrorError` if there can be no session or the connection ends, and what the body throws. The body ends only so.
+    /// - Throws: `MirrorError` if there can be no session or the connection ends, and what the body
+    ///   throws. The body ends only so.
     func withSession(
         at server: Server,
         _ body: @escaping @Sendable (Session) async throws -> Void
@@ -49,27 +53,34 @@ extension MirrorEngine {
     public static var keepsHistory: Bool { true }
 }
 
-/// A connection to an engine. Every error that it throws is a ``MirrorError``, or a `CancellationError` of its task.
+/// A connection to an engine. Every error that it throws is a ``MirrorError``, or a
+/// `CancellationError` of its task.
 ///
-/// The mirror calls the members from several tasks at once. It cancels the tasks of a session that it ends; a call must end then. Each request
-/// has a limit, which is the engine's.
+/// The mirror calls the members from several tasks at once. It cancels the tasks of a session that
+/// it ends; a call must end then. Each request has a limit, which is the engine's.
 public protocol MirrorSession: Sendable {
-    /// Lists the keys that were there at a revision, in pages, in any order, each once. No page is empty, or all are.
+    /// Lists the keys that were there at a revision, in pages, in any order, each once. No page is
+    /// empty, or all are.
     ///
     /// - Parameters:
-    ///   - revision: nil for the newest one, of which the call returns the number. An engine that keeps no history knows no other.
-    ///   - limit: With more keys than this it throws `tooManyKeys`, if it can before it reads them.
+    ///   - revision: nil for the newest one; the call returns its number. An engine that keeps no
+    ///     history knows no other.
+    ///   - limit: With more keys than this the call throws `tooManyKeys`, if possible before it
+    ///     reads them.
     ///   - page: To be called for each page.
-    /// - Throws: `revisionGone`, if the engine no longer has the revision; `revisionUnknown`, if it has never had it.
+    /// - Throws: `revisionGone`, if the engine no longer has the revision; `revisionUnknown`, if it
+    ///   has never had it.
     func list(
         at revision: Int64?,
         limit: Int,
         page: ([MirrorItem]) throws -> Void
     ) async throws -> MirrorMoment
 
-    /// Reports everything that changes from a revision on, itself included. Returns only by throwing.
+    /// Reports everything that changes from a revision on, itself included. Returns only by
+    /// throwing.
     ///
-    /// - Parameter receive: To be called for one message after another: first ``MirrorMessage/started``. It throws what the watch has to throw.
+    /// - Parameter receive: To be called for one message after another: first
+    ///   ``MirrorMessage/started``. It throws what the watch has to throw.
     /// - Throws: `revisionGone`, if the engine no longer has all that comes after the revision. An
     ///   engine without history throws it as soon as it has this revision, or a later one.
     func watch(
@@ -81,8 +92,9 @@ public protocol MirrorSession: Sendable {
     /// not one of a past that a separated server still serves.
     func probe() async throws -> MirrorMoment
 
-    /// Returns the newest revision of the keys, and how many there are: from these the mirror sees whether
-    /// keys have changed. It asks where the newest revision of all may be one of other keys.
+    /// Returns the newest revision of the keys, and how many there are: from these the mirror sees
+    /// whether keys have changed. It asks where the newest revision of all may be one of other
+    /// keys.
     ///
     /// For an engine without this call, the mirror lists.
     func summary() async throws -> MirrorSummary
@@ -106,7 +118,7 @@ public struct MirrorItem: Sendable, Equatable {
     public let value: [UInt8]?
     /// The revision that has brought the value.
     public let revision: Int64
-    /// What else the engine counts.
+    /// The engine's other counts.
     public let counts: MirrorCounts
 
     public init(key: MirrorKey, value: [UInt8]?, revision: Int64, counts: MirrorCounts = MirrorCounts()) {
@@ -117,7 +129,7 @@ public struct MirrorItem: Sendable, Equatable {
     }
 }
 
-/// What an engine counts of a key, each 0 if it does not.
+/// The counts that an engine keeps of a key, each 0 if it does not count it.
 public struct MirrorCounts: Sendable, Hashable {
     /// The revision that created the key.
     public var createRevision: Int64 = 0
@@ -133,7 +145,8 @@ public struct MirrorCounts: Sendable, Hashable {
 public struct MirrorMoment: Sendable, Equatable {
     /// At least 1, if mirrors are to resume: 0 stands for no position.
     public let revision: Int64
-    /// Which data the revision is of. Other data, such as those of another cluster, have other numbers: their revisions do not compare.
+    /// Identifies the data that the revision counts. Other data, as another cluster's, have another
+    /// number, and revisions of different data do not compare.
     public let history: UInt64
 
     public init(revision: Int64, history: UInt64 = 0) {
@@ -144,7 +157,7 @@ public struct MirrorMoment: Sendable, Equatable {
 
 /// The newest revision of some keys, and how many there are.
 public struct MirrorSummary: Sendable, Equatable {
-    /// Of which revision the rest is.
+    /// The revision at which the newest revision and the count were read.
     public let moment: MirrorMoment
     /// The newest of the revisions that have brought the present keys' values; 0 if there are no
     /// keys.
@@ -159,11 +172,11 @@ public struct MirrorSummary: Sendable, Equatable {
     }
 }
 
-/// What a watch reports.
+/// A report of a watch.
 public enum MirrorMessage: Sendable, Equatable {
     /// The watch exists: nothing that changes from now on is left out.
     case started
-    /// All changes of one revision, which is that of each item.
+    /// All changes of one revision. Each item has this revision.
     case change(revision: Int64, [MirrorItem])
     /// Nothing but what was reported has changed up to this revision, itself included.
     case complete(upTo: Int64)

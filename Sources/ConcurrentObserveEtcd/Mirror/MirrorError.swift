@@ -3,7 +3,7 @@
 #if Etcd
 /// Why a mirror does not follow its engine, or a change was not made.
 public struct MirrorError: Error, Hashable, Sendable {
-    /// What kind of failure it is. More kinds may come.
+    /// The kind of failure. More kinds may come.
     public struct Code: Hashable, Sendable {
         private enum Value: String {
             case unreachable, noLeader, wrongServer, untrusted, unauthenticated, permissionDenied, tooManyKeys
@@ -20,7 +20,8 @@ public struct MirrorError: Error, Hashable, Sendable {
         public static let noLeader = Code(.noLeader)
         /// Something answers that is not the engine.
         public static let wrongServer = Code(.wrongServer)
-        /// The mirror refuses the server's certificate, or the server the mirror's: an unknown authority, another host, expired, or none.
+        /// The mirror refuses the server's certificate, or the server the mirror's: an unknown
+        /// authority, another host, expired, or none.
         public static let untrusted = Code(.untrusted)
         /// The name or the password is wrong, or the engine asks for them.
         public static let unauthenticated = Code(.unauthenticated)
@@ -63,7 +64,7 @@ public struct MirrorError: Error, Hashable, Sendable {
     }
 
     public let code: Code
-    /// What happened, for people.
+    /// A description of the failure, for people.
     public let message: String
     /// Where; nil if no server was involved.
     public let server: String?

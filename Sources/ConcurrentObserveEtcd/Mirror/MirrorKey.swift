@@ -3,7 +3,8 @@
 #if Etcd
 /// A key of an engine: bytes, which are usually text.
 ///
-/// No `String`: two strings that Swift holds equal may be different keys, and a key need not be UTF-8.
+/// No `String`: two strings that Swift holds equal may be different keys, and a key need not be
+/// UTF-8.
 public struct MirrorKey: Hashable, Sendable {
     public let bytes: [UInt8]
 

@@ -11,7 +11,7 @@ public struct MirrorLag: Sendable, Hashable {
     /// were contents.
     public internal(set) var confirmed: ContinuousClock.Instant?
 
-    /// For how long changes may have been missing, at most; nil if there never were contents.
+    /// The longest time that changes may have been missing; nil if there never were contents.
     public var age: Duration? { confirmed.map { $0.duration(to: .now) } }
 }
 #endif

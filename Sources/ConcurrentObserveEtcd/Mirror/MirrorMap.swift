@@ -5,9 +5,10 @@ import HashTreeCollections
 
 /// A value for each of some keys, in no particular order.
 ///
-/// A persistent map: a changed copy shares with its original all but O(log n) of its memory, so a change of one key costs the same whether
-/// the mirror has a hundred keys or a million. It is a compressed hash-array mapped prefix tree (Steindorfer and Vinju, "Optimizing
-/// Hash-Array Mapped Tries for Fast and Lean Immutable JVM Collections", OOPSLA 2015), that of swift-collections.
+/// A persistent map: a changed copy shares with its original all but O(log n) of its memory, so a
+/// change of one key costs the same whether the mirror has a hundred keys or a million. It is a
+/// compressed hash-array mapped prefix tree (Steindorfer and Vinju, "Optimizing Hash-Array Mapped
+/// Tries for Fast and Lean Immutable JVM Collections", OOPSLA 2015), the one in swift-collections.
 public struct MirrorMap<Value: Sendable>: Sequence, Sendable {
     private var tree: TreeDictionary<MirrorKey, Value> = [:]
 

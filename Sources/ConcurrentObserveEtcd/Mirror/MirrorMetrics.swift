@@ -3,8 +3,9 @@
 #if Etcd
 import CoreMetrics
 
-/// What a mirror is doing, for swift-metrics; each with the dimension `mirror`. They follow the contents: who has seen a change may
-/// still find the metrics of before it.
+/// Reports to swift-metrics what a mirror is doing, each metric with the dimension `mirror`. The
+/// metrics follow the contents: a reader that has seen a change may still find the metrics from
+/// before it.
 struct MirrorMetrics: Sendable {
     /// 1 while the contents may count as current, else 0.
     let isReady: Meter

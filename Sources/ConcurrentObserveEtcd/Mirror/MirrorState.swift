@@ -5,11 +5,13 @@
 public enum MirrorState: Sendable {
     /// There are no contents yet; with the error of the last attempt.
     case connecting(MirrorError?)
-    /// The contents are those that the engine had within the last ``MirrorConfiguration/longestAge``.
+    /// The contents are those that the engine had within the last
+    /// ``MirrorConfiguration/longestAge``.
     case ready
     /// The contents are those of an earlier time: last confirmed at that instant.
     case stale(since: ContinuousClock.Instant, MirrorError)
-    /// As stale, for a reason that repetition does not cure. `since` is nil if there never were contents.
+    /// As stale, for a reason that repetition does not cure. `since` is nil if there never were
+    /// contents.
     case failed(since: ContinuousClock.Instant?, MirrorError)
 
     public var isReady: Bool { if case .ready = self { true } else { false } }
@@ -23,7 +25,7 @@ public enum MirrorState: Sendable {
         }
     }
 
-    /// The state's name alone.
+    /// The state's name, without its details.
     public var name: String {
         switch self {
         case .connecting: "connecting"

@@ -3,9 +3,9 @@
 #if Etcd
 import ConcurrentObserve
 
-/// What a mirror knows. One task changes it; any thread reads it.
+/// The state that a mirror has learnt. One task changes it; any thread reads it.
 final class MirrorStore<Value: Sendable>: Sendable {
-    /// What identifies a key's present value, good or malformed, without its bytes.
+    /// Identifies a key's present value, good or malformed, without its bytes.
     struct Record: Sendable, Equatable {
         let revision: Int64
         let counts: MirrorCounts
@@ -27,7 +27,8 @@ final class MirrorStore<Value: Sendable>: Sendable {
 
     private struct KeyProperty {
         let property: Observed<Value?>
-        /// The version of the contents that the property shows. No revision: where the engine lost its data, one comes a second time.
+        /// The version of the contents that the property shows. No revision: where the engine lost
+        /// its data, one comes a second time.
         var version: UInt64
     }
 
@@ -44,7 +45,7 @@ final class MirrorStore<Value: Sendable>: Sendable {
         position = Observed(0)
     }
 
-    /// A copy of what is known: of one position, whatever comes meanwhile.
+    /// A copy of all that is known at one position. Later changes do not touch the copy.
     var snapshot: Known { known.withLock { $0 } }
 
     var keyCount: Int { known.withLock { $0.records.count } }
@@ -107,8 +108,9 @@ final class MirrorStore<Value: Sendable>: Sendable {
         position.value = revision
     }
 
-    /// The one function in which a revision becomes a change in the process: first of the contents, then of the properties of single keys,
-    /// one after the other. A commit of several properties would make these one change.
+    /// The one function in which a revision becomes a change in the process: first of the contents,
+    /// then of the properties of single keys, one after the other. A commit of several properties
+    /// would make these one change.
     private func publish(_ items: [MirrorItem], revision: Int64, isFromList: Bool) -> [MirrorValueError] {
         var next = contents.value
         let malformed = items.compactMap { decode($0, into: &next) }

@@ -3,7 +3,8 @@
 #if Etcd
 import ConcurrentObserve
 
-/// A value under a lock that survives a fork, as a `Mutex` does not: an observed property, which nothing observes.
+/// A value under a lock that survives a fork, as a `Mutex` does not: an observed property, which
+/// nothing observes.
 final class Shared<Value: Sendable>: Sendable {
     private let property: Observed<Value>
 

@@ -2,8 +2,8 @@
 
 /// Known defects by engine: which engine finds each, unaided, and how fast.
 ///
-/// Engines that run the library have made trials. Models, litmus tests and unit tests know nothing but their own rows, so
-/// that their kills count.
+/// Engines that run the library have made trials. Models, litmus tests and unit tests know nothing
+/// but their own rows, so that their kills count.
 struct Calibration {
     enum Cell: Equatable {
         case found(seconds: Double, by: String)
@@ -49,7 +49,7 @@ struct Calibration {
     }
 
     let rows: [Row]
-    /// What is wrong with the results, or with the catalogue.
+    /// The faults of the results, or of the catalogue.
     let failures: [String]
     /// Trials without a defect, by engine.
     let controls: [Trial]
@@ -114,7 +114,7 @@ struct Calibration {
         }
     }
 
-    /// For the terminal: a paragraph for each defect.
+    /// The text for the terminal: a paragraph for each defect.
     var text: String {
         var lines: [String] = []
         for row in rows {

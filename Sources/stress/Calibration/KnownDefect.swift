@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A defect that is known to have existed, in this library or in another project, in the library's terms.
+/// A defect that is known to have existed, in this library or in another project, in the library's
+/// terms.
 ///
-/// The engines look for it as they look for anything: no injection point is named to them, no scenario, no invariant. What
-/// they find says what they are worth, and how long to run them.
+/// The engines look for it as they look for anything: no injection point is named to them, no
+/// scenario, no invariant. What they find says what they are worth, and how long to run them.
 struct KnownDefect: Sendable {
     enum Origin: Sendable, Equatable {
         /// Repaired in this project, by a commit.
         case own(commit: String)
-        /// Of another project. The reference is a commit, an issue or a change there.
+        /// A defect of another project. The reference is a commit, an issue or a change there.
         case published(project: String, reference: String)
 
         var text: String {
@@ -30,7 +31,7 @@ struct KnownDefect: Sendable {
 
     let name: String
     let origin: Origin
-    /// What went wrong, in one sentence.
+    /// The defect, in one sentence.
     let summary: String
     /// A seeded bug: `Mutant`.
     let seeded: Statement
@@ -54,16 +55,16 @@ struct KnownDefect: Sendable {
     static func named(_ name: String) -> KnownDefect? { all.first { $0.name == name } }
 }
 
-/// What one engine that runs the library has made of one known defect.
+/// The result of one engine that runs the library, for one known defect.
 struct Trial: Codable, Sendable {
     /// Nil: a control, nothing was taken back.
     let defect: String?
     let engine: Kill.Engine
-    /// What showed it; nil if nothing did.
+    /// The check that showed it; nil if none did.
     let catcher: String?
     /// The scenario, program or subject.
     let place: String?
     let seconds: Double
-    /// What was searched without a finding.
+    /// The extent of a search without a finding.
     let extent: String?
 }

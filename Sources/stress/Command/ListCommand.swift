@@ -57,7 +57,8 @@ struct ListCommand: ParsableCommand {
         #endif
     }
 
-    /// Scenarios down, promises across; in each place how many invariants of the promise the scenario checks.
+    /// Scenarios down, promises across; in each place how many invariants of the promise the
+    /// scenario checks.
     static func matrix(_ scenarios: [Scenario]) -> String {
         let promises = Scenario.promiseIDs
         var table = TextTable([("scenario", false)] + promises.map { ($0, true) })

@@ -54,7 +54,8 @@ enum Profile: String, ExpressibleByArgument, CaseIterable {
     }
 }
 
-/// What disturbs the threads, on the command line: `none`, or a list, in which `all` is every delay and `faults` every fault.
+/// The perturbation on the command line: `none`, or a list, in which `all` is every delay and
+/// `faults` every fault.
 struct PerturbationArgument: CustomStringConvertible {
     let kinds: PerturbationKinds
 
@@ -105,7 +106,8 @@ func scenarios(named names: [String]) throws -> [Scenario] {
 
 #if INSTRUMENTED
 extension SeededBug {
-    /// Parses what was typed: its sentence, or that as one word with hyphens, which needs no quotes.
+    /// Parses what was typed: its sentence, or that as one word with hyphens, which needs no
+    /// quotes.
     ///
     /// - Throws: Which was probably meant, and where all are listed.
     init(parsing text: String) throws {

@@ -2,7 +2,8 @@
 
 import ArgumentParser
 
-/// The refusal of a name that does not exist: with the one that was probably meant, and where all are listed.
+/// The refusal of a name that does not exist: with the one that was probably meant, and where all
+/// are listed.
 ///
 /// - Parameters:
 ///   - kind: What the name should be one of, as in "scenario".
@@ -21,7 +22,8 @@ func nearest(to text: String, among names: [String]) -> String? {
     return best.distance <= max(1, text.count / 3) ? best.name : nil
 }
 
-/// How many letters have to be inserted, left out or replaced to make one text the other (Levenshtein's distance).
+/// How many letters have to be inserted, left out or replaced to make one text the other
+/// (Levenshtein's distance).
 ///
 /// - Complexity: O(product of the lengths).
 private func editDistance(_ from: String, _ to: String) -> Int {

@@ -26,10 +26,11 @@ enum ChildProcess {
     // The importer marks the function unavailable. Safe: that is its type.
     private static let fork = unsafe unsafeBitCast(dlsym(nil, "fork"), to: (@convention(c) () -> pid_t).self)
 
-    /// Forks where the calling thread stands, and waits for the child, which runs `body` and exits. (P18)
+    /// Forks where the calling thread stands, and waits for the child, which runs `body` and exits.
+    /// (P18)
     ///
-    /// - Parameter body: Takes no lock of the harness's and prints nothing: other threads may have held those locks. Returns whether
-    ///   the child succeeds.
+    /// - Parameter body: Takes no lock of the harness's and prints nothing: other threads may have
+    ///   held those locks. Returns whether the child succeeds.
     static func fork(_ body: () -> Bool) -> End {
         let number = fork()
         if number == 0 {
@@ -42,7 +43,8 @@ enum ChildProcess {
         return end(of: number)
     }
 
-    /// Runs the command with arguments of its own, and waits for it. The process must call ``limitTime()``.
+    /// Runs the command with arguments of its own, and waits for it. The process must call
+    /// ``limitTime()``.
     static func spawn(_ arguments: [String]) -> End {
         var words: [UnsafeMutablePointer<CChar>?] = unsafe (["stress"] + arguments).map { unsafe strdup($0) }
         unsafe words.append(nil)

@@ -2,7 +2,8 @@
 
 import Synchronization
 
-/// What a thread has done last. The thread itself writes, and adds no ordering by it; the thread that reports reads.
+/// The last events of a thread. The thread itself writes them, and its writes add no ordering; the
+/// thread that reports reads them.
 @safe final class EventRing: @unchecked Sendable {
     // Unchecked: the memory consists of atomics and goes with the object.
     static let capacity = 64
@@ -19,20 +20,22 @@ import Synchronization
 
     deinit { unsafe words.deallocate() }
 
-    /// Notes an event. The ring's own thread; `name` must be a literal that ends with a zero byte, as all do.
+    /// Notes an event. The ring's own thread; `name` must be a literal that ends with a zero byte,
+    /// as all do.
     @inline(__always)
     func note(_ name: StaticString, _ number: UInt64, at time: UInt64) {
         let count = written.load(ordering: .relaxed)
         let slot = 3 * (count % Self.capacity)
-        // Relaxed, all: a report that reads an event while it is overwritten may mix two, but never finds what is not a name.
-        // Safe: the slot is within the ring.
+        // Relaxed, all: a report that reads an event while it is overwritten may mix two, but never
+        // finds what is not a name. Safe: the slot is within the ring.
         unsafe words[slot].store(UInt(time), ordering: .relaxed)
         unsafe words[slot + 1].store(UInt(bitPattern: name.utf8Start), ordering: .relaxed)
         unsafe words[slot + 2].store(UInt(truncatingIfNeeded: number), ordering: .relaxed)
         written.store(count &+ 1, ordering: .relaxed)
     }
 
-    /// Calls `body` with the last events, the oldest first. Any thread, a signal's handler too: it allocates nothing.
+    /// Calls `body` with the last events, the oldest first. Any thread, a signal's handler too: it
+    /// allocates nothing.
     func forLast(_ count: Int, _ body: (_ time: UInt64, _ name: UnsafePointer<CChar>, _ number: UInt64) -> Void) {
         let end = written.load(ordering: .relaxed)
         for index in max(0, end - min(count, Self.capacity))..<end {
@@ -55,10 +58,11 @@ struct Event: Codable, Sendable, Equatable {
     /// How long before the failure it began.
     let microsecondsBefore: Double
     let name: String
-    /// Of the operation, or of the closure that is called.
+    /// The number of the operation, or of the closure that is called.
     let number: UInt64
 
-    /// A closure's number names the thread that has made it, and which of that thread's closures it is.
+    /// A closure's number names the thread that has made it, and which of that thread's closures it
+    /// is.
     var text: String {
         number < 1 << 40
             ? "\(name) \(number)" : "\(name), closure \(number & (1 << 40 - 1)) of thread \((number >> 40) - 1)"

@@ -13,7 +13,7 @@ enum StressExit: Int32, Error {
     case mutantSurvived = 6
     case crash = 7
 
-    /// Of two ends, the one with the greater is the end of both.
+    /// Ranks an exit code. When two runs are combined, the code of the higher rank counts.
     static func severity(of code: Int32) -> Int {
         let order: [StressExit] = [.pass, .inconclusive, .mutantSurvived, .violated, .hang, .crash, .harnessError]
         return order.firstIndex { $0.rawValue == code } ?? order.count

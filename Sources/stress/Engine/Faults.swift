@@ -3,14 +3,16 @@
 import Glibc
 import Synchronization
 
-/// What the system, and users' deinitialisers, do at their worst while a scenario is under load: `--perturb faults`.
+/// Makes the system and users' deinitialisers fail while a scenario is under load:
+/// `--perturb faults`.
 ///
-/// Each round draws its faults from the seed; every fourth has none, so that what is not judged under faults is judged. Nothing goes wrong at rest, where all must come right again.
+/// Each round draws its faults from the seed; every fourth has none, so that what is not judged
+/// under faults is judged. Nothing goes wrong at rest, where all must come right again.
 final class Faults: Sendable {
     /// The invariants that the faults check by themselves.
     static let invariants = ["P9.barrier-repeated", "P18.child-reads"]
 
-    /// What went wrong in this process: a run in which nothing did has proved nothing.
+    /// Counts the faults of this process: a run without one has proved nothing.
     struct Count: ~Copyable {
         static let shared = Count()
 
@@ -33,27 +35,31 @@ final class Faults: Sendable {
         }
     }
 
-    /// The round's faults, and whether its load has ended. Relaxed, both: the library's threads may read the last round's.
+    /// The round's faults, and whether its load has ended. Relaxed, both: the library's threads may
+    /// read the last round's.
     private let active = Atomic<Int>(0)
     private let isAtRest = Atomic<Bool>(true)
-    /// For how long deinitialisers are stuck, from the first one on, and until when that is: 0 before. Relaxed: as above.
+    /// How long deinitialisers are stuck, from the first one on. `release` is the time until then;
+    /// 0 before. Relaxed: as above.
     private let patience = Atomic<UInt64>(0)
     private let release = Atomic<UInt64>(0)
-    /// Whether the process has lost its registration for membarrier: until it registers again, every call fails. Relaxed: a call
-    /// that just misses it succeeds.
+    /// Whether the process has lost its registration for membarrier: until it registers again,
+    /// every call fails. Relaxed: a call that just misses it succeeds.
     private let isUnregistered = Atomic<Bool>(false)
-    /// Of each thread: set from a call that fails until one succeeds.
+    /// A mark of each thread: set from a call that fails until one succeeds.
     private let failedCall = ThreadMark()
     private let violations = Guarded<Violations?>(nil)
     /// The values that forked children read.
     private let values = ReadableValues()
-    /// When the process may fork next. Relaxed: the thread that exchanges it forks, and needs nothing from the others.
+    /// When the process may fork next. Relaxed: the thread that exchanges it forks, and needs
+    /// nothing from the others.
     private let nextFork = Atomic<UInt64>(0)
 
-    /// Whether something may go wrong in this round, so that no bound against the clock, or of memory, is held.
+    /// Whether something may go wrong in this round, so that no bound against the clock, or of
+    /// memory, is held.
     var isActive: Bool { active.load(ordering: .relaxed) != 0 }
 
-    /// What may go wrong now.
+    /// The faults that may happen now.
     private var kinds: PerturbationKinds {
         isAtRest.load(ordering: .relaxed) ? [] : PerturbationKinds(rawValue: active.load(ordering: .relaxed))
     }
@@ -137,7 +143,8 @@ final class Faults: Sendable {
         return true
     }
 
-    /// What the library's call of membarrier, or its registration for it, fails with; 0 if it does not.
+    /// The error with which the library's call of membarrier, or the registration for it, fails; 0
+    /// if the call succeeds.
     func barrierError(isRegistration: Bool) -> Int32 {
         if isRegistration {
             isUnregistered.store(false, ordering: .relaxed)

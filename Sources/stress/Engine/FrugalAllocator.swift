@@ -2,16 +2,20 @@
 
 import Glibc
 
-/// Has the C library's allocator keep little of what is freed, so that resident memory shows what is in use.
+/// Makes the C library's allocator keep little of what is freed, so that resident memory shows what
+/// is in use.
 ///
-/// As it comes, it has eight arenas for each processor, each of which keeps the free end of its heap, and a cache for each thread. Both
-/// fill up to the highest level that chance brings about, for hours: measured in a run of ten minutes, 50 MiB more were resident at the end than after
-/// the first minute while the bytes in use stayed between 2.5 and 3.5 MiB. Its limits are read before `main`.
+/// By default, the allocator has eight arenas for each processor, and a cache for each thread. Each
+/// arena keeps the free end of its heap. Both fill up to the highest level that chance brings
+/// about, for hours: measured in a run of ten minutes, 50 MiB more were resident at the end than
+/// after the first minute while the bytes in use stayed between 2.5 and 3.5 MiB. Its limits are
+/// read before `main`.
 enum FrugalAllocator {
     private static let variable = "GLIBC_TUNABLES"
     private static let settings = "glibc.malloc.arena_max=1:glibc.malloc.tcache_count=0"
 
-    /// Restarts the command with one arena and no caches. Returns where the environment has settings of its own, these or others.
+    /// Restarts the command with one arena and no caches. Returns where the environment has
+    /// settings of its own, these or others.
     static func enforce() {
         guard unsafe getenv(variable) == nil else { return }
         guard unsafe setenv(variable, settings, 0) == 0 else {

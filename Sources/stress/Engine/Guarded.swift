@@ -4,7 +4,8 @@ import Glibc
 
 /// A value behind a lock.
 ///
-/// ThreadSanitizer follows the system's lock; into the standard library's it cannot see, and would report what the lock orders.
+/// ThreadSanitizer follows the system's lock; into the standard library's it cannot see, and would
+/// report what the lock orders.
 @safe final class Guarded<Value>: @unchecked Sendable {
     // Unchecked: `value` is guarded by the lock.
     private let lock: UnsafeMutablePointer<pthread_mutex_t>

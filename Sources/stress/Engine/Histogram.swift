@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Counts of durations in nanoseconds, in buckets of about 3 % width: one thread writes it, the reports merge.
+/// Counts of durations in nanoseconds, in buckets of about 3 % width: one thread writes it, the
+/// reports merge.
 struct Histogram {
     private static let bucketsPerDoubling = 32
     private var counts = [UInt64](repeating: 0, count: 64 * bucketsPerDoubling)
@@ -19,7 +20,8 @@ struct Histogram {
         maximum = max(maximum, other.maximum)
     }
 
-    /// The smallest recorded size, to a bucket's width, that `fraction` of the values do not exceed; nil without values.
+    /// The smallest recorded size, to a bucket's width, that `fraction` of the values do not
+    /// exceed; nil without values.
     func quantile(_ fraction: Double) -> UInt64? {
         guard total > 0 else { return nil }
         let rank = max(1, UInt64((Double(total) * fraction).rounded(.up)))

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// One source, two commands: the package Instrumented builds it over its copy, the other over the library that users build.
+// One source, two commands: the package Instrumented builds it over its copy, the other over the
+// library that users build.
 #if INSTRUMENTED
 @_exported import ConcurrentObserveInstrumented
 #else

@@ -4,23 +4,24 @@ import Glibc
 
 /// Runs the command on a kernel that, as far as this process can see, has no membarrier.
 enum MembarrierDenial {
-    /// Denies the system call to this process and those it becomes, and restarts the command: liburcu looks for membarrier
-    /// before `main`. Returns where it is missing already.
+    /// Denies the system call to this process and those it becomes, and restarts the command:
+    /// liburcu looks for membarrier before `main`. Returns where it is missing already.
     static func enforce() {
         guard ConcurrentObserveDiagnostics.current().usesMembarrier else { return }
         deny(with: ENOSYS)
         Restart.now()
     }
 
-    /// Has the system call fail with `code` for the calling thread, those it starts, and what the process becomes.
+    /// Makes the system call fail with `code` for the calling thread, the threads it starts, and
+    /// the program that the process becomes.
     static func deny(with code: Int32) {
         #if arch(x86_64)
         let number: UInt64 = 324
         #elseif arch(arm64)
         let number: UInt64 = 283
         #endif
-        // seccomp(2): load the call's number; if it is membarrier's, fail, else go on. Code, jumps and operand of
-        // each instruction in one word.
+        // seccomp(2): load the call's number; if it is membarrier's, fail, else go on. Code, jumps
+        // and operand of each instruction in one word.
         var filter: [UInt64] = [
             0x20, 0x15 | 1 << 24 | number << 32, 0x06 | (0x5_0000 | UInt64(code)) << 32, 0x06 | 0x7FFF_0000 << 32,
         ]

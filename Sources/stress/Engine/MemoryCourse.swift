@@ -28,8 +28,9 @@ struct MemoryCourse: Codable, Sendable {
 
     private var warm: [Point] { points.filter { $0.seconds >= warmUpSeconds } }
 
-    /// So many looks in a row make a level: the lowest of them. What is in use lies scattered among what was freed, so that chance keeps some
-    /// mebibytes resident at one look and none at the next; what leaks is there at each.
+    /// How many looks in a row make a level: the lowest of them. What is in use lies scattered
+    /// among what was freed, so that chance keeps some mebibytes resident at one look and none at
+    /// the next; what leaks is there at each.
     private static let looksForLevel = 4
 
     /// From the warm level to that at the end; nil while there are too few looks.

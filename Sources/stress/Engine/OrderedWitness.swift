@@ -3,12 +3,13 @@
 import Glibc
 import Synchronization
 
-/// One observer whose changes come one at a time: what it receives is checked as it comes. (P1, P2, P4, P12)
+/// One observer whose changes come one at a time: what it receives is checked as it comes. (P1, P2,
+/// P4, P12)
 final class OrderedWitness: @unchecked Sendable {
-    // Unchecked: what is not atomic belongs to the callback that runs. That there is one at a time is under test: ThreadSanitizer
-    // reports where they are not ordered.
+    // Unchecked: what is not atomic belongs to the callback that runs. That there is one at a time
+    // is under test: ThreadSanitizer reports where they are not ordered.
 
-    /// What it has received last. Read at rest, after `received`.
+    /// The last change received. Read at rest, after `received`.
     private(set) var last: Received?
     private(set) var checks: UInt64 = 0
     /// Events that came after others had been left out.
@@ -46,7 +47,8 @@ final class OrderedWitness: @unchecked Sendable {
     /// - Parameters:
     ///   - name: For messages.
     ///   - mayLeaveOut: Whether the observer's policy drops changes.
-    ///   - keepsOwnOld: Whether a change that follows dropped ones has the old value of the last of them.
+    ///   - keepsOwnOld: Whether a change that follows dropped ones has the old value of the last of
+    ///     them.
     ///   - beginsWithInitial: Whether it has asked for the initial delivery.
     init(
         _ name: String,
@@ -71,7 +73,8 @@ final class OrderedWitness: @unchecked Sendable {
     /// Whether it has received the end of its source.
     var hasReceivedEnd: Bool { isSourceDeleted.load(ordering: .acquiring) }
 
-    /// Listens for the end of the observation: no callback may follow it, whatever its reason. (P12)
+    /// Listens for the end of the observation: no callback may follow it, whatever its reason.
+    /// (P12)
     func listen(to token: ObservationToken) {
         token.onEnd { [self] end in
             checkUserCode("onEnd body")
@@ -150,7 +153,8 @@ extension OrderedWitness {
     }
 }
 
-/// Waits until `condition` holds, or `progress` has not changed for some seconds in which the process was let run.
+/// Waits until `condition` holds, or `progress` has not changed for some seconds in which the
+/// process was let run.
 ///
 /// - Returns: Whether the condition holds.
 func waitWhileMoving(_ progress: () -> UInt64 = { 0 }, until condition: () -> Bool) -> Bool {

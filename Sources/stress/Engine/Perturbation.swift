@@ -3,7 +3,7 @@
 import Glibc
 import Synchronization
 
-/// What disturbs the threads under test.
+/// The kinds of delays and faults that disturb the threads under test.
 struct PerturbationKinds: OptionSet, Sendable {
     let rawValue: Int
     /// Gives the processor away at injection points.
@@ -24,7 +24,8 @@ struct PerturbationKinds: OptionSet, Sendable {
     /// Moves threads from core to core while they run.
     static let rotate = PerturbationKinds(rawValue: 128)
 
-    /// Forks the process where a thread stands at an injection point; the child reads. See `ReadableValues`.
+    /// Forks the process where a thread stands at an injection point; the child reads. See
+    /// `ReadableValues`.
     static let fork = PerturbationKinds(rawValue: 256)
     /// Refuses the library threads, a few times in a row.
     static let noThread = PerturbationKinds(rawValue: 512)
@@ -42,7 +43,7 @@ struct PerturbationKinds: OptionSet, Sendable {
         ("yield", .yield), ("stall", .stall), ("affinity", .affinity), ("stutter", .stutter), ("starve", .starve),
         ("long", .long), ("crowd", .crowd), ("rotate", .rotate),
     ]
-    /// What the system or a user's deinitialiser does at its worst, each by itself.
+    /// The faults of the system or of a user's deinitialiser, each by itself.
     static let singleFaults: [(name: String, kind: PerturbationKinds)] = [
         ("fork", .fork), ("no-thread", .noThread), ("late-barrier", .lateBarrier), ("fail-barrier", .failBarrier),
         ("slow-deinit", .slowDeinit), ("stuck-deinit", .stuckDeinit),
@@ -54,23 +55,25 @@ struct PerturbationKinds: OptionSet, Sendable {
     /// Every fault.
     static let faults = PerturbationKinds(singleFaults.map(\.kind))
 
-    /// Those that act where an operation begins.
+    /// The kinds that act where an operation begins.
     fileprivate static let atSteps: PerturbationKinds = [.rotate, .stutter, .starve, .long]
 
     /// The names of those in the set.
     var list: [String] { Self.names.filter { contains($0.kind) }.map(\.name) }
 }
 
-/// Delays threads at two injection points, chosen for every round from the seed, and where their operations begin.
+/// Delays threads at two injection points, chosen for every round from the seed, and where their
+/// operations begin.
 ///
-/// Its dice are not the workload's: how often a thread gets to a point depends on the schedule, what it does next must not.
+/// Its dice are not the workload's: how often a thread gets to a point depends on the schedule,
+/// what it does next must not.
 final class Perturbation: Sendable {
     let kinds: PerturbationKinds
     /// Indices of the hot points. The library's own threads read them while a round sets new ones.
     private let firstHot = Atomic<Int>(0)
     private let secondHot = Atomic<Int>(0)
-    /// The present scenario's kinds, the round's thread that starves, and so on; relaxed, all: a thread that still sees the
-    /// last round's is as good.
+    /// The present scenario's kinds, the round's thread that starves, and so on; relaxed, all: a
+    /// thread that still sees the last round's is as good.
     private let active = Atomic<Int>(0)
     private let victim = Atomic<Int>(0)
     private let longStallsLeft = Atomic<Int>(0)
@@ -80,7 +83,7 @@ final class Perturbation: Sendable {
     /// A point that is hot in every round, if any.
     private let fixedPoint: String?
 
-    /// What goes wrong, if anything may.
+    /// The faults; nil if none may happen.
     let faults: Faults?
 
     /// Make one before threads under test run, and keep it for the run.
@@ -122,8 +125,9 @@ final class Perturbation: Sendable {
         faults?.prepare(kinds.subtracting(excluded), seed: seed, round: round, length, violations)
     }
 
-    /// The round's threads have ended. The library's threads finish the work that is left with few delays: on a busy
-    /// machine each yield costs a time slice, and thousands of deliveries may be left.
+    /// The round's threads have ended. The library's threads finish the work that is left with few
+    /// delays: on a busy machine each yield costs a time slice, and thousands of deliveries may be
+    /// left.
     func rest() {
         isResting.store(true, ordering: .relaxed)
         faults?.rest()
@@ -181,7 +185,8 @@ final class Perturbation: Sendable {
         if isResting.load(ordering: .relaxed), (dice >> 40) % 16 != 0 { return }
         guard now >= worker?.nextDelay ?? nextLibraryDelay.load(ordering: .relaxed) else { return }
         delay(dice)
-        // On a busy machine a yield costs many time slices. A quarter of a thread's time is spent so at most.
+        // On a busy machine a yield costs many time slices. A quarter of a thread's time is spent
+        // so at most.
         let end = nanoseconds()
         guard end - now > 500_000 else { return }
         let next = end + 3 * (end - now)

@@ -6,7 +6,8 @@ final class Place<Content: Sendable>: Sendable {
 
     var content: Content? { guarded.withLock { $0 } }
 
-    /// Puts `content` there and returns what was there: it is released by the caller, outside the lock.
+    /// Puts `content` there and returns what was there: it is released by the caller, outside the
+    /// lock.
     func exchange(_ content: Content?) -> Content? {
         guarded.withLock { present in
             defer { present = content }

@@ -2,10 +2,12 @@
 
 import Synchronization
 
-/// Watches one closure from its creation to its destruction, in memory that outlives every use, correct or not.
+/// Watches one closure from its creation to its destruction, in memory that outlives every use,
+/// correct or not.
 ///
-/// A callback looks at its probe when it begins and when it ends: a closure that was destroyed meanwhile is a violation counted,
-/// not a crash. Probes are never freed while the process runs; they are recycled between rounds.
+/// A callback looks at its probe when it begins and when it ends: a closure that was destroyed
+/// meanwhile is a violation counted, not a crash. Probes are never freed while the process runs;
+/// they are recycled between rounds.
 struct Probe: ~Copyable {
     let serial = Atomic<UInt64>(0)
     /// Times that the closure was destroyed.
@@ -50,7 +52,7 @@ struct Probe: ~Copyable {
         unsafe pointer.pointee.serial.store(serial, ordering: .relaxed)
     }
 
-    /// What a closure captures: its deinit marks the probe.
+    /// Makes an object for a closure to capture: its deinit marks the probe.
     func capture() -> Capture { Capture(self) }
 
     var serial: UInt64 { unsafe pointer.pointee.serial.load(ordering: .relaxed) }
@@ -68,7 +70,7 @@ struct Probe: ~Copyable {
     }
 }
 
-/// What the closure under test captures: destroyed with it.
+/// An object that the closure under test captures, destroyed with the closure.
 final class Capture: Sendable {
     let probe: ProbeReference
     private let atEnd: (@Sendable () -> Void)?
@@ -85,7 +87,8 @@ final class Capture: Sendable {
     }
 }
 
-/// Memory for probes, in blocks that are reused in the order of their age: a probe stays readable for millions of others.
+/// Memory for probes, in blocks that are reused in the order of their age: a probe stays readable
+/// for millions of others.
 @safe final class ProbePool: @unchecked Sendable {
     // Unchecked: guarded by `lock`.
     static let shared = ProbePool()
@@ -94,7 +97,7 @@ final class Capture: Sendable {
     private let probes = UnsafeMutablePointer<Probe>.allocate(capacity: size)
     private let next = Atomic<Int>(0)
 
-    /// Has all of the memory at once, so that a long run does not come upon it bit by bit.
+    /// Touches all of the memory at once, so that a long run does not become resident bit by bit.
     func touch() {
         // Safe: probes consist of numbers, and no thread under test runs yet.
         unsafe UnsafeMutableRawPointer(probes).initializeMemory(

@@ -6,8 +6,8 @@ final class ReadableValues: Sendable {
     private let text = Observed(text(0))
     private let list = Observed(list(0))
 
-    /// Reads all once: what the runtime makes on first use it makes under locks, which a fork may find
-    /// taken. (Hazards)
+    /// Reads all once: what the runtime makes on first use it makes under locks, which a fork may
+    /// find taken. (Hazards)
     init() { precondition(areRight, "the values are not whole") }
 
     func set(_ value: UInt64) {

@@ -2,9 +2,11 @@
 
 import Glibc
 
-/// Brackets in which a thread must not allocate, wait or call the system: RealtimeSanitizer, where it is linked in, reports a thread that does.
+/// Brackets in which a thread must not allocate, wait or call the system: RealtimeSanitizer, where
+/// it is linked in, reports a thread that does.
 @safe enum Realtime {
-    /// What holds in a bracket. Nothing but the sanitizer sees whether it does; its report ends the process.
+    /// The invariant of a bracket. Only the sanitizer sees a violation; its report ends the
+    /// process.
     static let invariant = "P15.nothing-forbidden"
 
     /// Runs `body` in a bracket. What is used for the first time in it allocates: use it before.
@@ -25,7 +27,8 @@ import Glibc
         runtime?.enable()
     }
 
-    /// The sanitizer's functions, if its runtime is there. One variable: a first use inside a bracket would be reported.
+    /// The sanitizer's functions, if its runtime is there. One variable: a first use inside a
+    /// bracket would be reported.
     private static let runtime = Runtime()
 
     private struct Runtime {

@@ -15,7 +15,7 @@ enum ResidentMemory {
     static func giveBack() {
         // Glibc's module leaves the function out.
         typealias Trim = @convention(c) (Int) -> CInt
-        // Safe: the signature is that of malloc_trim(3).
+        // Safe: the signature matches malloc_trim(3).
         guard let trim = unsafe dlsym(nil, "malloc_trim").map({ unsafe unsafeBitCast($0, to: Trim.self) }) else {
             return
         }
@@ -24,7 +24,8 @@ enum ResidentMemory {
 
     private static let looks = Atomic<Int>(0)
 
-    /// True in the first round that asks: pools and allocator arenas, the harness's own included, are still being touched.
+    /// True in the first round that asks: pools and allocator arenas, the harness's own included,
+    /// are still being touched.
     static var isWarmingUp: Bool { looks.add(1, ordering: .relaxed).oldValue == 0 }
 }
 

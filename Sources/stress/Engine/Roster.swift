@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The threads of the round that runs: failure reports and the drawing of the run's course read them here.
+/// The threads of the round that runs: failure reports and the drawing of the run's course read
+/// them here.
 final class Roster: Sendable {
     static let shared = Roster()
 
@@ -10,7 +11,8 @@ final class Roster: Sendable {
 
     func enlist(_ workers: [Worker]) { enlisted.withLock { $0 = workers } }
 
-    /// The last events before `now`, of one thread more than of the others, in the order in which they began.
+    /// The last events before `now`, of one thread more than of the others, in the order in which
+    /// they began.
     func timeline(of worker: Worker? = nil, before now: UInt64) -> [Event] {
         let present = workers
         let others = max(2, 24 / max(1, present.count))

@@ -2,16 +2,18 @@
 
 import Synchronization
 
-/// One pass of a scenario: fresh objects, some time under load, then rest, where everything must add up.
+/// One pass of a scenario: fresh objects, some time under load, then rest, where everything must
+/// add up.
 final class Round: @unchecked Sendable {
-    // Unchecked: `workers` is written by the thread that runs the round, before and after the others run.
+    // Unchecked: `workers` is written by the thread that runs the round, before and after the
+    // others run.
     let scenario: Scenario
     let seed: UInt64
     let threads: Int
     let violations: Violations
     let perturbation: Perturbation
     private(set) var workers: [Worker] = []
-    /// What was checked besides the workers' checks.
+    /// How many checks there were besides the workers'.
     private let checkCount = Atomic<UInt64>(0)
 
     private let deadline: UInt64
@@ -49,7 +51,7 @@ final class Round: @unchecked Sendable {
         load([Role(threads: threads, body)])
     }
 
-    /// What some of the threads do.
+    /// The work of some of the threads.
     struct Role {
         let threads: Int
         let body: @Sendable (Worker) -> Void
@@ -97,7 +99,8 @@ final class Round: @unchecked Sendable {
 
     // MARK: At rest
 
-    /// Whether a fault may have happened around the library in this round: then its bounds do not hold.
+    /// Whether a fault may have happened around the library in this round: then its bounds do not
+    /// hold.
     var isFaulted: Bool { perturbation.faults?.isActive ?? false }
 
     func check(_ holds: Bool, _ invariant: String, _ message: @autoclosure () -> String) {
@@ -109,7 +112,8 @@ final class Round: @unchecked Sendable {
     /// Counts what was checked elsewhere. Relaxed: as above.
     func add(checks: UInt64) { checkCount.add(checks, ordering: .relaxed) }
 
-    /// Checks that everything that was retired is reclaimed, and no observation is left, once the scenario's objects are gone.
+    /// Checks that everything that was retired is reclaimed, and no observation is left, once the
+    /// scenario's objects are gone.
     func checkRest(liveObservers: Int = 0) {
         guard violations.isEmpty else { return }
         let outcome = drain()
@@ -131,7 +135,8 @@ final class Round: @unchecked Sendable {
         #endif
     }
 
-    /// Waits until the library has done its deferred work, and the work that follows from it: a deinit may have ended other observations.
+    /// Waits until the library has done its deferred work, and the work that follows from it: a
+    /// deinit may have ended other observations.
     @discardableResult
     func drain() -> DrainOutcome {
         var outcome = DrainOutcome.finished

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What to run.
+/// The plan of a run: scenarios, times and perturbation.
 struct RunPlan: Sendable {
     var scenarios: [Scenario]
-    /// For the whole run, divided among the scenarios.
+    /// The time of the whole run, divided among the scenarios.
     var duration: Duration
     /// Rounds for each scenario, instead of a duration.
     var iterations: Int?
@@ -11,7 +11,7 @@ struct RunPlan: Sendable {
     var seed: UInt64
     var perturbations: PerturbationKinds
     var stopsAtFirstFailure: Bool
-    /// Whether the scenarios alternate, round by round, and resident memory must stay level meanwhile.
+    /// Whether the scenarios alternate, round by round, while resident memory must stay level.
     var alternates = false
     /// An injection point that is hot in every round, if any.
     var fixedPoint: String?
@@ -65,7 +65,8 @@ struct Runner {
     }
 
     private func run(_ run: ScenarioRun, until end: UInt64) {
-        // A short share on a busy machine may miss a window: the scenario goes on for it, but not for ever.
+        // A short share on a busy machine may miss a window: the scenario goes on for it, but not
+        // for ever.
         let lastCall = end + 20_000_000_000
         repeat {
             let now = nanoseconds()
@@ -80,7 +81,8 @@ struct Runner {
                 ?? (nanoseconds() < end || (!run.result.missedWindows.isEmpty && nanoseconds() < lastCall)))
     }
 
-    /// All scenarios, one round of each, over and over: what one of them leaves behind adds up, and shows in resident memory.
+    /// All scenarios, one round of each, over and over: what one of them leaves behind adds up, and
+    /// shows in resident memory.
     private func runAlternating(_ perturbation: Perturbation) -> Outcome {
         ProbePool.shared.touch()
         let start = nanoseconds()
@@ -111,7 +113,8 @@ struct Runner {
 }
 
 extension Generator {
-    /// The seed of one round: it depends on the run's seed, the scenario's name and the round, not on what else runs.
+    /// The seed of one round: it depends on the run's seed, the scenario's name and the round, not
+    /// on what else runs.
     static func roundSeed(_ seed: UInt64, _ name: String, _ round: Int) -> UInt64 {
         let hash = name.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         var generator = Generator(seed: seed ^ hash, stream: UInt64(round))

@@ -20,7 +20,8 @@ final class Sampler: Sendable {
     private let samples = Guarded<[Sample]>([])
     private let isOver = Atomic<Bool>(false)
     private let start = nanoseconds()
-    /// Of a long run it looks less often, so that a report stays within some thousand samples.
+    /// The time between two looks. A long run has a longer one, so that a report stays within some
+    /// thousand samples.
     private let interval: UInt64
 
     init(total: Duration) { interval = max(100_000_000, UInt64(total.seconds * 1e9) / 2_000) }

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One situation that the library is put under, with everything it must keep meanwhile.
+/// One situation that the library is put under, with the invariants that must hold.
 struct Scenario: Sendable {
     /// As the command line names it.
     let name: String
     let summary: String
-    /// What it checks, each named after the promise that it belongs to.
+    /// The invariants that it checks, each named after its promise.
     let invariants: [String]
-    /// What must have happened for a pass to mean anything; scenarios count them by index.
+    /// The events without which a pass means nothing; scenarios count them by index.
     let windows: [String]
     /// Threads it needs at least.
     var leastThreads = 2
-    /// Delays that it does not get: under them the system would break a bound that the scenario holds against the clock.
+    /// Delays that it does not get: under them the system would break a bound that the scenario
+    /// holds against the clock.
     var excluded: PerturbationKinds = []
     /// The sanitizers under which it cannot run.
     var unfit: Set<Sanitizer> = []

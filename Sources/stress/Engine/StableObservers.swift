@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Observers that stay registered while everything around them changes: each notification must call each of them once. (P1)
+/// Observers that stay registered while everything around them changes: each notification must call
+/// each of them once. (P1)
 struct StableObservers: Sendable {
     let count: Int
     private let tokens: [ObservationToken]

@@ -3,7 +3,8 @@
 import Dispatch
 import Synchronization
 
-/// An actor whose executor is the scenario's code. The executor shows whether the caller runs there, and counts its jobs.
+/// An actor whose executor is the scenario's code. The executor shows whether the caller runs
+/// there, and counts its jobs.
 actor Stage {
     nonisolated let executor = StageExecutor()
 
@@ -43,7 +44,8 @@ final class StageExecutor: SerialExecutor {
     }
 }
 
-/// Runs tasks that prefer it. A thread that resumes one calls it, and must hold no lock of the library's. (P5)
+/// Runs tasks that prefer it. A thread that resumes one calls it, and must hold no lock of the
+/// library's. (P5)
 final class WatchedExecutor: TaskExecutor {
     static let shared = WatchedExecutor()
 
@@ -58,7 +60,7 @@ final class WatchedExecutor: TaskExecutor {
 /// An actor with the runtime's own executor.
 actor Listener {}
 
-/// For closures that declare their isolation themselves.
+/// A global actor for closures that declare their isolation themselves.
 @globalActor
 actor GlobalListener {
     static let shared = GlobalListener()

@@ -2,9 +2,11 @@
 
 import Glibc
 
-/// Distinguishes a thread that waits in vain from one whose partner did not run: how long the process's threads waited for a processor.
+/// Distinguishes a thread that waits in vain from one whose partner did not run: how long the
+/// process's threads waited for a processor.
 ///
-/// On a machine with much else to do a thread may get a few milliseconds in ten seconds, and nothing is wrong with the library.
+/// On a machine with much else to do a thread may get a few milliseconds in ten seconds, and
+/// nothing is wrong with the library.
 struct Starvation {
     private let start = nanoseconds()
     private let before: QueueTimes
@@ -13,7 +15,7 @@ struct Starvation {
     /// Which threads are looked at.
     enum Threads {
         case all
-        /// Those that the library has started, known by their names.
+        /// The threads that the library has started, known by their names.
         case own
     }
 
@@ -21,7 +23,8 @@ struct Starvation {
         (self.threads, before) = (threads, QueueTimes(threads))
     }
 
-    /// Whether some thread has been ready to run, and not running, for a quarter of the time since the start.
+    /// Whether some thread has been ready to run, and not running, for a quarter of the time since
+    /// the start.
     var hasHappened: Bool {
         let quarter = (nanoseconds() - start) / 4
         return QueueTimes(threads).since(before).contains { $0 > quarter }
@@ -31,7 +34,7 @@ struct Starvation {
     var total: UInt64 { QueueTimes(threads).since(before).reduce(0, +) }
 }
 
-/// For each thread, the nanoseconds that it has stood in line for a processor since it began.
+/// The nanoseconds that each thread has waited for a processor since it began.
 ///
 /// The system counts a wait when it ends: a thread that waits for a processor now is counted later.
 struct QueueTimes {
@@ -51,7 +54,8 @@ struct QueueTimes {
         }
     }
 
-    /// What each of the threads has waited since `before`; one that has started meanwhile, all of its time.
+    /// How long each of the threads has waited since `before`. All waits of a thread count if it
+    /// has started since then.
     func since(_ before: QueueTimes) -> [UInt64] {
         waits.map { thread, wait in wait - min(wait, before.waits[thread] ?? 0) }
     }
@@ -60,7 +64,7 @@ struct QueueTimes {
     static var own: UInt64 { wait(in: "/proc/thread-self/schedstat") ?? 0 }
 
     private static func wait(in path: String) -> UInt64? {
-        // "run wait slices"; a thread that has ended meanwhile has none.
+        // "run wait slices"; a thread that has just ended has none.
         let fields = Line.first(of: path).split(separator: " ")
         return fields.count > 1 ? UInt64(fields[1]) : nil
     }

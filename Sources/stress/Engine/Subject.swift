@@ -54,7 +54,7 @@ extension Worker {
     }
 }
 
-/// What every callback under test checks around its body. (P5, P9, P14)
+/// Runs a callback's body between the checks that every callback under test makes. (P5, P9, P14)
 @inline(__always)
 func guarded(_ probe: ProbeReference, _ body: (Worker?) -> Void) {
     checkUserCode("callback")

@@ -32,7 +32,7 @@ struct Thread: @unchecked Sendable {
         // Glibc's module leaves the function out; its mask is an array of words.
         typealias SetAffinity = @convention(c) (pid_t, Int, UnsafePointer<UInt64>) -> Int32
         guard let symbol = unsafe dlsym(nil, "sched_setaffinity") else { return }
-        // Safe: the signature is that of sched_setaffinity(2).
+        // Safe: the signature matches sched_setaffinity(2).
         let setAffinity = unsafe unsafeBitCast(symbol, to: SetAffinity.self)
         var mask: UInt64 = 1 << UInt64(core)
         _ = unsafe setAffinity(0, MemoryLayout<UInt64>.size, &mask)

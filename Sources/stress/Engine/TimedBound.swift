@@ -2,11 +2,12 @@
 
 import Glibc
 
-/// A bound against the clock: half of what is measured may take so long, not counting the time for which the threads in question stood
-/// in line for a processor.
+/// A bound against the clock: half of what is measured may take so long, not counting the time for
+/// which the threads in question stood in line for a processor.
 ///
-/// Half above the bound without that time is slow: a violation. Half above it only with that time is starved: this round does not judge
-/// the bound, and the scenario goes on until one does. The window shows whether one has.
+/// Half above the bound without that time is slow: a violation. Half above it only with that time
+/// is starved: this round does not judge the bound, and the scenario goes on until one does. The
+/// window shows whether one has.
 final class TimedBound: Sendable {
     private let invariant: String
     private let limit: UInt64
@@ -28,7 +29,8 @@ final class TimedBound: Sendable {
 
     /// - Parameters:
     ///   - limit: Nanoseconds; more under a sanitizer.
-    ///   - window: The index of the scenario's window that is hit when a round has judged the bound.
+    ///   - window: The index of the scenario's window that is hit when a round has judged the
+    ///     bound.
     init(_ invariant: String, limit: UInt64, window: Int) {
         (self.invariant, self.limit, self.window) = (invariant, limit * Sanitizer.slowdown, window)
     }
@@ -64,10 +66,11 @@ final class TimedBound: Sendable {
 }
 
 extension Worker {
-    /// Waits, without using the library, until its threads have brought `condition` about, and notes how long it took
-    /// where a bound asks for it.
+    /// Waits, without using the library, until its threads have brought `condition` about, and
+    /// notes how long it took where a bound asks for it.
     ///
-    /// - Returns: False if the condition does not hold after ten seconds in which these threads were let run.
+    /// - Returns: False if the condition does not hold after ten seconds in which these threads
+    ///   were let run.
     func wait(_ bound: TimedBound? = nil, until condition: () -> Bool) -> Bool {
         for _ in 0..<3 {
             let (own, library) = (QueueTimes.own, Starvation(of: .own))

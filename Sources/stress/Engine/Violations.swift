@@ -11,11 +11,12 @@ struct Violation: Codable, Sendable {
     let thread: Int?
     /// The run's seed.
     let seed: UInt64
-    /// Of the threads under test, the one that found it first of all.
+    /// The last events of the threads under test, the thread that found it first.
     let events: [Event]
 }
 
-/// Collects violations; the first of each invariant is printed when it happens, the first of all with what led to it.
+/// Collects violations; the first of each invariant is printed when it happens, the first of all
+/// with what led to it.
 final class Violations: Sendable {
     private struct State {
         var first: [Violation] = []

@@ -17,7 +17,8 @@ enum WaitInVain {
     /// Counts a wait of so many nanoseconds that is over. Any thread.
     static func note(_ duration: UInt64) { total.add(duration, ordering: .relaxed) }  // Relaxed: a statistic.
 
-    /// What the report of a violation says: when it was found, and how much of that was waits.
+    /// The text for the report of a violation: when it was found, and how much of that time was
+    /// waits.
     static var text: String {
         // The first look, if nothing has begun, is the start.
         let start = start

@@ -3,16 +3,16 @@
 import Glibc
 import Synchronization
 
-/// What the checker keeps for one thread: plain, its own, merged when the thread has ended.
+/// The checker's records for one thread: plain memory of its own, merged when the thread has ended.
 ///
 /// A checker that counted in shared atomics would add the very fences whose absence it looks for.
 final class Worker: @unchecked Sendable {
     // Unchecked: one thread uses it; others read it after joining that thread, but for the atomics.
     let index: Int
     let round: Round
-    /// For what the thread does.
+    /// Chooses the thread's operations.
     var generator: Generator
-    /// For what delays it.
+    /// Chooses the thread's delays.
     var dice: Generator
     /// When it may starve next.
     var nextStarvation: UInt64 = 0
@@ -29,7 +29,7 @@ final class Worker: @unchecked Sendable {
     /// Closures that the thread has made.
     var closures: UInt64 = 0
 
-    /// What the pass that this thread is in has met so far.
+    /// The record of the pass that this thread is in.
     var pass = PassRecord()
 
     /// Snapshots of this thread that have held off publication: in the instrumented build.
@@ -41,7 +41,7 @@ final class Worker: @unchecked Sendable {
     /// The closure whose destruction this thread has asked for by `cancelAndWait`.
     var waitsFor: ProbeReference?
 
-    /// What the thread has done last.
+    /// The last events of the thread.
     let events = EventRing()
     /// When its last operation began.
     private var operationStart: UInt64 = 0
@@ -135,7 +135,7 @@ final class Worker: @unchecked Sendable {
     }
 }
 
-/// What one notification has met.
+/// The record of one notification.
 struct PassRecord {
     /// Calls of observers that stay registered throughout, and the sum of their numbers.
     var stableCalls = 0
@@ -145,6 +145,7 @@ struct PassRecord {
     var watchedCalls = 0
     /// All calls.
     var calls = 0
-    /// Observers that this thread has registered, or cancelled, during the pass: none may be called in it.
+    /// Observers that this thread has registered, or cancelled, during the pass: none may be called
+    /// in it.
     var mustNotCall: Set<UInt64> = []
 }

@@ -4,7 +4,7 @@
 enum Columns {
     struct Step {
         let thread: Int
-        /// What the thread runs.
+        /// The name of the thread's work.
         let name: String
         /// Where it goes on.
         let label: String

@@ -2,12 +2,15 @@
 
 import Glibc
 
-/// Runs real threads one at a time: a thread runs until it comes to a step, and there a strategy chooses the thread that runs next.
+/// Runs real threads one at a time: a thread runs until it comes to a step, and there a strategy
+/// chooses the thread that runs next.
 ///
-/// What a thread does between two steps happens at once, and every thread sees it: this is sequential consistency. The models check
-/// weaker memory. The scheduler knows for what each thread waits: when no thread can go on, that is a deadlock.
+/// What a thread does between two steps happens at once, and every thread sees it: this is
+/// sequential consistency. The models check weaker memory. The scheduler knows for what each thread
+/// waits: when no thread can go on, that is a deadlock.
 final class ControlledScheduler: @unchecked Sendable {
-    // Unchecked: everything mutable belongs to the running thread; the semaphores pass the run from thread to thread.
+    // Unchecked: everything mutable belongs to the running thread; the semaphores pass the run from
+    // thread to thread.
 
     /// Threads that programs use, and threads that the library starts.
     static let programThreads = 4
@@ -50,10 +53,12 @@ final class ControlledScheduler: @unchecked Sendable {
 
     // MARK: The driver's side
 
-    /// Runs each body that there is on a thread of its own until all have ended and nothing else can happen.
+    /// Runs each body that there is on a thread of its own until all have ended and nothing else
+    /// can happen.
     ///
     /// - Parameters:
-    ///   - strategy: Chooses the thread that goes on; without one every thread runs until it cannot.
+    ///   - strategy: Chooses the thread that goes on; without one every thread runs until it
+    ///     cannot.
     ///   - mostFaults: So much may go wrong.
     func run(
         _ bodies: [(name: String, body: () -> Void)?],
@@ -224,7 +229,7 @@ final class ControlledScheduler: @unchecked Sendable {
         return thread
     }
 
-    /// What every thread waits for.
+    /// Describes what every thread waits for.
     private var waits: String {
         threads.filter { $0.state != .idle }
             .map { "\($0.letter) (\($0.name)) \($0.state == .ready ? "can go on with" : "waits for") '\($0.label)'" }
@@ -245,7 +250,7 @@ final class ControlledScheduler: @unchecked Sendable {
     }
 }
 
-/// What one run of a program was like.
+/// One run of a program: its schedule and its result.
 struct ScheduledRun {
     struct Failure: Equatable {
         let invariant: String

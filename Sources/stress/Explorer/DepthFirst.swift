@@ -2,8 +2,9 @@
 
 /// All schedules with at most `bound` preemptions, one after the other.
 ///
-/// Searched with 0, 1, 2, … one after the other it finds the least disturbed failure, and soon. (Iterative context bounding: Musuvathi and
-/// Qadeer, PLDI 2007. To leave a thread that cannot go on costs nothing.)
+/// Searched with 0, 1, 2, … one after the other it finds the least disturbed failure, and soon.
+/// (Iterative context bounding: Musuvathi and Qadeer, PLDI 2007. To leave a thread that cannot go
+/// on costs nothing.)
 final class DepthFirst: Strategy {
     private struct Node {
         let decision: Decision
@@ -19,7 +20,8 @@ final class DepthFirst: Strategy {
     private var depth = 0
     private var spent = 0
 
-    /// Set if a schedule met another decision than the last schedule did at the same place: the program is not deterministic.
+    /// Set if a schedule met another decision than the last schedule did at the same place: the
+    /// program is not deterministic.
     private(set) var hasDiverged = false
 
     init(bound: Int) { self.bound = bound }

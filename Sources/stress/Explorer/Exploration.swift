@@ -10,7 +10,8 @@ final class Exploration {
     var betweenRuns: () -> Void = {}
     /// Called when a program is set up, before its threads run.
     var beforeThreads: () -> Void = {}
-    /// Runs when the program's threads have ended and nothing else can happen, before anything is checked.
+    /// Runs when the program's threads have ended and nothing else can happen, before anything is
+    /// checked.
     var afterThreads: (() -> Void)?
     /// How much may go wrong in a schedule.
     var mostFaults = Int.max

@@ -2,8 +2,8 @@
 
 /// All that it takes to run one schedule of one program again: what `stress replay` takes.
 ///
-/// `program:mutant:omissions:schedule`, with `none` for what there is not. The faults that the search adds to the program follow its
-/// name: `program+exit`.
+/// `program:mutant:omissions:schedule`, with `none` for what there is not. The faults that the
+/// search adds to the program follow its name: `program+exit`.
 struct ExplorationString: Equatable, Sendable {
     var program: String
     var faults: ExploredFaults = []

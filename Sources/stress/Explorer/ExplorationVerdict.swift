@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What an exploring process has found, in one line.
+/// The result of an exploring process, in one line.
 enum ExplorationVerdict: Equatable {
     case explored(runs: Int, isComplete: Bool)
     case found(invariant: String, message: String, schedule: Schedule, preemptions: Int)
@@ -40,6 +40,6 @@ enum ExplorationVerdict: Equatable {
         }
     }
 
-    /// What stands for an invariant when the process has crashed.
+    /// The word in place of an invariant when the process has crashed.
     static let crash = "crash"
 }

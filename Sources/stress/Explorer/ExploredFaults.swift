@@ -3,7 +3,8 @@
 /// The faults that a search adds to any program, one a schedule: `stress explore --faults`.
 struct ExploredFaults: OptionSet, Hashable, Sendable {
     let rawValue: Int
-    /// The library has no thread at first. Where it asks for one it may be refused, and then a few times in a row. (P9, P14)
+    /// The library has no thread at first. Where it asks for one it may be refused, and then a few
+    /// times in a row. (P9, P14)
     static let noThread = ExploredFaults(rawValue: 1)
     /// A thread exits in user code that the library has called. (P17)
     static let exit = ExploredFaults(rawValue: 2)

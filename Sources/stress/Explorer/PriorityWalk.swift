@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Random priorities that change at a few random steps: finds a bug that takes `depth` orderings with a probability that is known.
+/// Random priorities that change at a few random steps: finds a bug that takes `depth` orderings
+/// with a probability that is known.
 ///
-/// (PCT: Burckhardt, Kothari, Musuvathi and Nagarakatte, "A Randomized Scheduler with Probabilistic Guarantees of Finding Bugs",
-/// ASPLOS 2010. With *n* threads and *k* steps a run finds it with at least 1 / (*n* · *k*^(depth − 1)).)
+/// (PCT: Burckhardt, Kothari, Musuvathi and Nagarakatte, "A Randomized Scheduler with Probabilistic
+/// Guarantees of Finding Bugs", ASPLOS 2010. With *n* threads and *k* steps a run finds it with at
+/// least 1 / (*n* · *k*^(depth − 1)).)
 final class PriorityWalk: Strategy {
     private var generator: Generator
     private let depth: Int
@@ -29,7 +31,8 @@ final class PriorityWalk: Strategy {
         for thread in decision.options.members where priorities[thread] == nil {
             priorities[thread] = depth + generator.below(1 << 20)
         }
-        // A change point lowers the priority of the thread that would go on, below all that were given at the start.
+        // A change point lowers the priority of the thread that would go on, below all that were
+        // given at the start.
         if let lower = changes[step] { priorities[highest(decision)] = lower }
         return highest(decision)
     }

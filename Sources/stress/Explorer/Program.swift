@@ -13,7 +13,8 @@ struct Program {
         var setUp: () -> Void = {}
         /// The operations, thread by thread.
         let threads: [[() -> Void]]
-        /// Run when the threads have ended and nothing else can happen, each when the one before has come to rest.
+        /// Run when the threads have ended and nothing else can happen, each when the one before
+        /// has come to rest.
         var rest: [() -> Void] = []
     }
 }
@@ -27,7 +28,8 @@ struct Omissions: Equatable, Hashable, Sendable {
 
     var operations: Set<Operation> = []
 
-    /// Letters and numbers, `a0c1`: the first operation of thread a and the second of c. `none` if nothing is left out.
+    /// Letters and numbers, `a0c1`: the first operation of thread a and the second of c. `none` if
+    /// nothing is left out.
     var text: String {
         guard !operations.isEmpty else { return "none" }
         return operations.sorted { ($0.thread, $0.index) < ($1.thread, $1.index) }

@@ -31,7 +31,8 @@ struct Schedule: Equatable, Sendable {
         return text
     }
 
-    /// The program's threads are a, b, c, d; the library's r, s, t, … in the order in which they start; x and y are what goes wrong.
+    /// The program's threads are a, b, c, d; the library's r, s, t, … in the order in which they
+    /// start; x and y are what goes wrong.
     static func letter(of thread: Int) -> Character { letters[thread] }
 
     static let letters: [Character] = Array("abcdrstuvwxyz")

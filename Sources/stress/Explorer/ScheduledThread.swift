@@ -24,9 +24,9 @@ final class ScheduledThread: @unchecked Sendable {
     let permit = Semaphore()
 
     var state = State.idle
-    /// What it does when it goes on.
+    /// The thread's next step.
     var label: StaticString = ""
-    /// What the thread runs, for people.
+    /// The name of the thread's work, for people.
     var name = ""
     var work: (() -> Void)?
     var condition: (() -> Bool)?

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Makes a failure as small as it gets: first operations are left out, then threads, then preemptions.
+/// Makes a failure as small as it gets: first operations are left out, then threads, then
+/// preemptions.
 ///
-/// After each omission the schedules are searched again: the failure may need other steps, but must break the same invariant.
+/// After each omission the schedules are searched again: the failure may need other steps, but must
+/// break the same invariant.
 struct Shrinker {
     /// A failing schedule of what is left.
     struct Candidate: Equatable {

@@ -15,11 +15,11 @@ struct Decision: Equatable, Sendable {
 
     var options: ThreadSet { ready.union(dozing).union(faults) }
 
-    /// What happens by default: the running thread goes on, else the first that can.
+    /// The default choice: the running thread goes on, else the first that can.
     var usual: Int { holder ?? ready.first ?? dozing.first! }
 
-    /// How many preemptions it takes to let `thread` go on: one, if the holder could, or if its time has not come. A fault costs as
-    /// much.
+    /// How many preemptions it takes to let `thread` go on: one, if the holder could, or if its
+    /// time has not come. A fault costs as much.
     func cost(of thread: Int) -> Int {
         if faults.contains(thread) { return 1 }
         if let holder { return thread == holder ? 0 : 1 }
@@ -79,7 +79,8 @@ final class RandomWalk: Strategy {
     }
 }
 
-/// Where a random strategy has something go wrong: each step is as likely as any other. The first schedule shows how many there are.
+/// Where a random strategy has something go wrong: each step is as likely as any other. The first
+/// schedule shows how many there are.
 struct FaultPlace {
     /// The longest schedule so far.
     private var length = 0

@@ -4,22 +4,24 @@
 ///
 /// Each thread appends to an array of its own: nothing that the recorder shares orders the threads.
 class HistoryTrial: @unchecked Sendable {
-    // Unchecked: subclasses keep plain state per thread; it is read after a barrier that all threads have passed.
+    // Unchecked: subclasses keep plain state per thread; it is read after a barrier that all
+    // threads have passed.
 
     /// Executes the calling thread's next operation, and records it.
     func step(_ thread: Int, _ index: Int, _ generator: inout Generator) {
         preconditionFailure("a trial has operations")
     }
 
-    /// What is wrong with the recorded histories, and whether operations of different threads overlapped.
+    /// Judges the recorded histories, and whether operations of different threads overlapped.
     func judge() -> HistoryVerdict { preconditionFailure("a trial judges itself") }
 }
 
-/// What one trial has shown.
+/// The result of one trial.
 struct HistoryVerdict: Sendable {
     /// Operations recorded.
     var operations = 0
-    /// Whether operations of two threads overlapped on one object: else the history was sequential, and shows little.
+    /// Whether operations of two threads overlapped on one object: else the history was sequential,
+    /// and shows little.
     var overlaps = false
     /// The chart of the first history that no order explains.
     var witness: String?

@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Decides whether a history has a sequential order that explains every result and respects real time.
+/// Decides whether a history has a sequential order that explains every result and respects real
+/// time.
 ///
-/// The search of Wing and Gong ("Testing and verifying concurrent objects", 1993) with the memory of Lowe ("Testing for
-/// linearizability", 2017): a set of operations that led to the same state before is not tried again. Callers split a
-/// history by object first, which is sound since linearizability is compositional (Herlihy and Wing, 1990).
+/// The search of Wing and Gong ("Testing and verifying concurrent objects", 1993) with the memory
+/// of Lowe ("Testing for linearizability", 2017): a set of operations that led to the same state
+/// before is not tried again. Callers split a history by object first, which is sound since
+/// linearizability is compositional (Herlihy and Wing, 1990).
 enum Linearizability<Specification: SequentialSpecification> {
     typealias History = [Interval<Specification.Operation>]
 
     /// Operations in one history at most: they are a mask of one word.
     static var mostOperations: Int { UInt64.bitWidth }
 
-    /// - Complexity: Exponential in the number of operations that overlap; linear for a sequential history.
+    /// - Complexity: Exponential in the number of operations that overlap; linear for a sequential
+    ///   history.
     static func holds(_ history: History) -> Bool {
         precondition(history.count <= mostOperations, "a history has at most \(mostOperations) operations")
         let sorted = history.sorted { $0.start < $1.start }
@@ -58,14 +61,15 @@ enum Linearizability<Specification: SequentialSpecification> {
 
     /// A smallest part of a history that is not linearizable either.
     ///
-    /// It keeps all that was called before the first return by which the history is refuted, then leaves out observations:
-    /// neither step can make a linearizable history look broken.
+    /// It keeps all that was called before the first return by which the history is refuted, then
+    /// leaves out observations: neither step can make a linearizable history look broken.
     static func witness(of history: History) -> History {
         precondition(!holds(history), "a witness is of a history that is not linearizable")
         var witness = history
         for end in history.map(\.end).sorted() {
             let prefix = history.filter { $0.start <= end }.filter {
-                // An observation that has not returned by then can be left out, a change may have taken effect.
+                // An observation that has not returned by then can be left out, a change may have
+                // taken effect.
                 $0.end <= end || !Specification.isObservation($0.operation)
             }
             if !holds(prefix) {

@@ -94,7 +94,8 @@ final class PropertyTrial<Value: HistoryValue>: HistoryTrial, @unchecked Sendabl
     private let properties = [Observed(Value(historyNumber: 0)), Observed(Value(historyNumber: 0))]
     private let logs: [Log]
 
-    /// What one thread has done, and seen last: so that some comparisons succeed.
+    /// The operations of one thread, and the values that it has seen last, so that some comparisons
+    /// succeed.
     private final class Log {
         var histories: [[Interval<PropertySpecification.Operation>]] = [[], []]
         var lastSeen: [UInt64] = [0, 0]

@@ -43,7 +43,8 @@ enum RegistryCountSpecification: SequentialSpecification {
 
 /// One observation: what its token says, and what each notification of its registry did for it.
 ///
-/// A notification is not one step for all observers, but it is one for each: it reached the observer, once, or it did not. (P1, P8)
+/// A notification is not one step for all observers, but it is one for each: it reached the
+/// observer, once, or it did not. (P1, P8)
 enum ObservationSpecification: SequentialSpecification {
     enum Operation: Sendable, CustomStringConvertible {
         case observe
@@ -93,7 +94,7 @@ final class RegistryTrial: HistoryTrial, @unchecked Sendable {
     private let registry = ObserverRegistry<Notification>()
     private let logs: [Log]
 
-    /// What one notification did. Called back on the notifying thread alone.
+    /// The calls of one notification. Callbacks run only on the notifying thread.
     private final class Notification: @unchecked Sendable {
         var calls: [Int: Int] = [:]
     }
@@ -164,7 +165,8 @@ final class RegistryTrial: HistoryTrial, @unchecked Sendable {
             let calls = notifications.map { notification in
                 notification.map { ObservationSpecification.Operation.notify(calls: $0.calls[observer] ?? 0) }
             }
-            // Apart: while another thread ends an observation, `isActive` may change before or after the last delivery. (P8)
+            // Apart: while another thread ends an observation, `isActive` may change before or
+            // after the last delivery. (P8)
             let (answers, own) = (own.filter(\.operation.isAnswer), own.filter { !$0.operation.isAnswer })
             verdict.add(own + ends + calls, of: "observer #\(observer)", as: ObservationSpecification.self)
             verdict.add(own + ends + answers, of: "token #\(observer)", as: ObservationSpecification.self)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Threads that observe one property in several ways, and remove all of its observations, or all of their owner: what tokens say afterwards. (P8)
+/// Threads that observe one property in several ways, and remove all of its observations, or all of
+/// their owner: what tokens say afterwards. (P8)
 final class RemovalTrial: HistoryTrial, @unchecked Sendable {
     // Unchecked: see HistoryTrial.
     private let property = Observed(0)

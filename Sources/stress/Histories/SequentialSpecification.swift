@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What an object does when operations follow one another: the yardstick of a concurrent history.
+/// The behaviour of an object whose operations follow one another: a concurrent history is judged
+/// by it.
 protocol SequentialSpecification: Sendable {
     /// The object's abstract state.
     associatedtype State: Hashable & Sendable

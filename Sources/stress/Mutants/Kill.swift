@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What became of one seeded bug, or of the control, under one engine with one seed.
+/// The result for one seeded bug, or for the control, under one engine with one seed.
 struct Kill: Codable, Sendable {
-    /// What looks for a bug. Each is a column of the kill matrix; a report with kills of any of them can be merged.
+    /// An engine that looks for a bug. Each is a column of the kill matrix; a report with kills of
+    /// any engine can be merged.
     enum Engine: String, Codable, CaseIterable, Sendable {
         /// Real threads, by this command.
         case plain
@@ -51,12 +52,13 @@ struct Kill: Codable, Sendable {
     let seconds: Double
     /// How it ended, where that is a failure of the engine's.
     let output: String?
-    /// After how many seconds it was found, waits in vain not counted, where the engine knows: see `WaitInVain`.
+    /// After how many seconds it was found, waits in vain not counted, where the engine knows: see
+    /// `WaitInVain`.
     var secondsToFind: Double?
 
     var isFailure: Bool { verdict == .survived || verdict == .failed }
 
-    /// What caught it, with the signal of a crash.
+    /// The catcher's name, with the signal of a crash.
     var text: String {
         switch verdict {
         case .killed: (catcher ?? "?") + (signal.map { " (\($0))" } ?? "")

@@ -94,7 +94,7 @@ struct Chart {
         return [1, 2, 3, 4, 5, 6, 8, 10].map { $0 * power }.first { $0 >= value } ?? value
     }
 
-    /// What a value's line is called; what is less than one lies on the line of one.
+    /// The label of a value's line. A value below one lies on the line of one.
     private func name(of level: Double) -> String {
         scale == .logarithmic && level <= 1 ? "0, 1" : format(level)
     }

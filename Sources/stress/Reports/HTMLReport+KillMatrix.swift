@@ -3,7 +3,8 @@
 import Foundation
 
 extension HTMLReport {
-    /// Seeded bugs down, engines across; each cell has the time to kill, what has caught the bug, and where.
+    /// Seeded bugs down, engines across; each cell has the time to kill, what has caught the bug,
+    /// and where.
     static func killMatrix(_ report: Report) -> String {
         guard !report.kills.isEmpty else { return "" }
         let matrix = KillMatrix(report.kills)
@@ -53,7 +54,8 @@ extension HTMLReport {
         )
     }
 
-    /// Where a time ends on the bars' scale, in percent: logarithmic, but for what is shorter than a tenth of a second.
+    /// Where a time ends on the bars' scale, in percent: logarithmic, but for what is shorter than
+    /// a tenth of a second.
     private static func place(of seconds: Double, _ longest: Double) -> Int {
         Int(log1p(10 * seconds) / log1p(10 * max(longest, 0.1)) * 100)
     }

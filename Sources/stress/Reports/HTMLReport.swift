@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Results as one page that needs nothing else: failures first, then what was run, and how it went over time.
+/// Results as one page that needs nothing else: failures first, then what was run, and how it went
+/// over time.
 enum HTMLReport {
     static func text(_ report: Report) -> String {
         let sections = [

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Results as JUnit's XML: a suite for each scenario, a case for each of its invariants; a case for each seeded bug and seed.
+/// Results as JUnit's XML: a suite for each scenario, a case for each of its invariants; a case for
+/// each seeded bug and seed.
 enum JUnitReport {
     static func text(_ report: Report) -> String {
         var suites = report.scenarios.map { suite($0, report) }

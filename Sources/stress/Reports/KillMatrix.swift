@@ -28,7 +28,7 @@ struct KillMatrix {
     }
 
     let rows: [Row]
-    /// Those that have looked for something.
+    /// The engines that have looked for a bug.
     let engines: [Kill.Engine]
     let controls: [Kill]
 
@@ -49,7 +49,7 @@ struct KillMatrix {
     var survivors: Int { rows.count(where: \.hasSurvivor) }
     var failedControls: Int { controls.count { $0.verdict == .failed } }
 
-    /// For the terminal.
+    /// The matrix as text, for the terminal.
     var text: String {
         var table = TextTable(
             [("mutant", false)] + engines.map { ($0.title, true) } + [("caught by", false), ("in", false)]
@@ -64,7 +64,7 @@ struct KillMatrix {
         return ([table.text] + failures + [summary]).joined(separator: "\n")
     }
 
-    /// What has failed, a line each: the end of a long log names it.
+    /// The failures, a line each, so that the end of a long log names them.
     private var failures: [String] {
         rows.filter(\.hasSurvivor).map { "survived: \($0.mutant)" }
             + controls.filter { $0.verdict == .failed }.map {

@@ -3,7 +3,7 @@
 import Foundation
 import Glibc
 
-/// What a result depends on.
+/// The machine and system that a result depends on.
 struct MachineDescription: Codable, Sendable {
     let cores: Int
     let processor: String
@@ -45,7 +45,8 @@ struct MachineDescription: Codable, Sendable {
         return String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    /// The file that a library was loaded from, links followed: its name ends in the version of its interface.
+    /// The file that a library was loaded from, links followed: its name ends in the version of its
+    /// interface.
     private static func loadedLibrary(_ name: String) -> String? {
         lines(of: "/proc/self/maps").first { $0.contains("/\(name)") }?.split(separator: " ").last.map(String.init)
     }

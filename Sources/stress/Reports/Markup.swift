@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension String {
-    /// As text or an attribute's value in XML and HTML: what has a meaning there is escaped, what XML forbids is left out.
+    /// As text or an attribute's value in XML and HTML: what has a meaning there is escaped, what
+    /// XML forbids is left out.
     var escaped: String {
         var result = ""
         for scalar in unicodeScalars {

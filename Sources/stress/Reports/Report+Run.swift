@@ -3,7 +3,7 @@
 import Foundation
 
 extension Report {
-    /// What `stress run` has found.
+    /// Makes the report of `stress run`.
     init(
         _ results: [ScenarioRow],
         plan: RunPlan,

@@ -8,7 +8,7 @@ struct Report: Codable, Sendable {
     static let currentSchema = 2
 
     var schemaVersion = currentSchema
-    /// What was run: `run`, `mutants`, or `calibrate`.
+    /// The command: `run`, `mutants`, or `calibrate`.
     let command: String
     let seed: UInt64
     let build: String
@@ -21,11 +21,11 @@ struct Report: Codable, Sendable {
     let verdict: String
     let scenarios: [ScenarioRow]
     let samples: [Sample]
-    /// What became of the seeded bugs.
+    /// The results for the seeded bugs.
     let kills: [Kill]
     /// How resident memory went, where the run was long enough to show it.
     let memory: MemoryCourse?
-    /// What the engines have made of known defects, where that was asked for.
+    /// The engines' results for known defects, if they were asked for.
     var trials: [Trial]?
 
     struct ScenarioRow: Codable, Sendable {
@@ -42,7 +42,7 @@ struct Report: Codable, Sendable {
         let notifyNanoseconds: LatencyRow?
         let cancelAndWaitNanoseconds: LatencyRow?
         let verdict: ScenarioVerdict
-        /// What the threads were doing when it hung.
+        /// The threads' activities when it hung.
         let dump: String?
 
         var missedWindows: [String] { windows.filter { $0.hits == 0 }.map(\.name) }
@@ -82,7 +82,7 @@ enum ScenarioVerdict: String, Codable, Sendable {
     /// It was running when the report was written: the process has crashed, or was ended.
     case unfinished
 
-    /// For tables: what is not a pass stands out.
+    /// The word for tables, in which all but a pass stands out.
     var text: String { self == .pass ? rawValue : rawValue.uppercased() }
 }
 
@@ -114,7 +114,7 @@ extension Report {
         }
     }
 
-    /// What an engine besides this command has found: its kills alone.
+    /// The kills in the report of another engine than this command. The rest is ignored.
     private struct Kills: Decodable {
         let command: String
         let exitCode: Int32
@@ -148,7 +148,8 @@ extension Report {
         }
     }
 
-    /// Several reports as one: the machine of the first, the scenarios and kills of all, the worst end.
+    /// Several reports as one: the machine of the first, the scenarios and kills of all, the worst
+    /// end.
     init(merging reports: [Report]) {
         let first = reports[0]
         let worst = reports.max { StressExit.severity(of: $0.exitCode) < StressExit.severity(of: $1.exitCode) }!

@@ -32,7 +32,8 @@ struct ReportFiles: ParsableArguments {
         }
     }
 
-    /// Writes what was asked for. The paths could be written to when the command began: that they no longer can is a failure.
+    /// Writes what was asked for. The paths could be written to when the command began: that they
+    /// no longer can is a failure.
     func write(_ report: Report) {
         do {
             try json.map { try report.json.write(to: URL(fileURLWithPath: $0)) }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Keeps the files of a run true at any moment: they are written before each scenario too, as they must read if the process
-/// crashes in it.
+/// Keeps the files of a run true at any moment: they are written before each scenario too, as they
+/// must read if the process crashes in it.
 final class RunRecorder: Sendable {
     private struct State {
         var finished: [ScenarioResult] = []

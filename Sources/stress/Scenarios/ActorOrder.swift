@@ -4,7 +4,8 @@ import Dispatch
 import Glibc
 
 extension Scenario {
-    /// Many writers; observers of every ordered delivery receive one chain, one change at a time, where they belong.
+    /// Many writers; observers of every ordered delivery receive one chain, one change at a time,
+    /// where they belong.
     static let actorOrder = Scenario(
         name: "actor-order",
         summary:
@@ -147,7 +148,7 @@ private final class Cast: Sendable {
         let isOnPath: Bool
         let isOnMortalActor: Bool
 
-        /// Of what was sent; there is a counter, the delivery is not inline.
+        /// The counts of what was sent. There is a counter, since the delivery is not inline.
         var counts: DeliveryCounts { token.deliveryCounts! }
     }
 
@@ -282,7 +283,8 @@ private final class Cast: Sendable {
         while !worker.round.isOver, look(worker) > 2_000 { usleep(100) }
     }
 
-    /// Now and then waits for what one observer has still to receive: afterwards its callbacks have returned. (P1)
+    /// Now and then waits for what one observer has still to receive: afterwards its callbacks have
+    /// returned. (P1)
     func flush(_ worker: Worker, _ property: Observed<UInt64>) {
         guard worker.generator.oneIn(64) else { return }
         worker.begin("flush")
@@ -340,7 +342,8 @@ private final class Cast: Sendable {
         }
     }
 
-    /// Nothing else retains the actors: they go, and the next change ends their observations. (P11, P13)
+    /// Nothing else retains the actors: they go, and the next change ends their observations. (P11,
+    /// P13)
     func checkDeathOfActors(_ round: Round, _ property: Observed<UInt64>) {
         guard round.violations.isEmpty else { return }
         actors.withLock { $0.removeAll() }

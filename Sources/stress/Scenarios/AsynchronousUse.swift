@@ -4,7 +4,8 @@ import Dispatch
 import Synchronization
 
 extension Scenario {
-    /// Tasks that notify on one thread after another, and wait for the end of observations without holding a thread.
+    /// Tasks that notify on one thread after another, and wait for the end of observations without
+    /// holding a thread.
     static let asynchronousUse = Scenario(
         name: "asynchronous-use",
         summary: "tasks that notify across suspensions and await cancelAndWait, cancelled or not",
@@ -55,7 +56,8 @@ private final class ResultBox: Sendable {
     func set(_ result: AsynchronousResult) { content.withLock { $0 = result } }
 }
 
-/// Registers, notifies on several threads one after another, ends the observation, and checks each step.
+/// Registers, notifies on several threads one after another, ends the observation, and checks each
+/// step.
 private func asynchronousRound(
     _ registry: ObserverRegistry<UInt64>,
     _ seed: UInt64,

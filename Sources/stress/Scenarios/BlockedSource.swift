@@ -26,11 +26,11 @@ extension Scenario {
         // More than there may be threads of the library's.
         let count = 300
         for _ in 0..<count {
-            // In the closure alone: this thread must not hold the last reference.
+            // Only the closure holds it: this thread must not hold the last reference.
             registry.observe { [capture = Gated(gate, begun)] _ in withExtendedLifetime(capture) {} }.cancel()
         }
-        // Half of the library's threads, and no more: the rest is for others. A thread that is blocked has taken others of the
-        // source with it: they are another's.
+        // Half of the library's threads, and no more: the rest is for others. A thread that is
+        // blocked has taken others of the source with it: they are another's.
         let patience = nanoseconds() + 10_000_000_000
         while begun.value < 128, nanoseconds() < patience { sched_yield() }
         round.check(

@@ -3,7 +3,8 @@
 import Synchronization
 
 extension Scenario {
-    /// Observations are ended in bulk, by property, by object and by owner, inside callbacks and outside, while others register and change.
+    /// Observations are ended in bulk, by property, by object and by owner, inside callbacks and
+    /// outside, while others register and change.
     static let bulkRemoval = Scenario(
         name: "bulk-removal",
         summary: "observations are ended by property, by object and by owner, in callbacks too, while others register",
@@ -92,7 +93,8 @@ private final class Counter: Sendable {
 }
 
 extension Worker {
-    /// Three changes of the path, of them two replacements of a step, and one change of a property that others share.
+    /// Three changes of the path, of them two replacements of a step, and one change of a property
+    /// that others share.
     fileprivate func checkRemoval(_ kind: Removal, _ received: (direct: Int, path: Int, owned: Int, inner: Int)) {
         let silent: Bool
         let others: Bool

@@ -41,7 +41,8 @@ extension Scenario {
 }
 
 extension Worker {
-    /// Shows the watchdog now and then that the long pass makes progress: on a busy machine its delays exceed a step's limit.
+    /// Shows the watchdog now and then that the long pass makes progress: on a busy machine its
+    /// delays exceed a step's limit.
     fileprivate func countCall() {
         pass.calls += 1
         if pass.calls & 1023 == 0 { begin("notify on") }

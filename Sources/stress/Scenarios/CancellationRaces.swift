@@ -3,7 +3,8 @@
 import Synchronization
 
 extension Scenario {
-    /// Threads fight over a few observations whose callbacks take their time, and end them in every way there is.
+    /// Threads fight over a few observations whose callbacks take their time, and end them in every
+    /// way there is.
     static let cancellationRaces = Scenario(
         name: "cancellation-races",
         summary: "cancel, cancelAndWait and release, from outside, from two threads at once and from the own callback",
@@ -74,7 +75,8 @@ extension Worker {
         }
     }
 
-    /// In a callback: ends whatever is in the slot, most often the observation that is being called.
+    /// In a callback: ends whatever is in the slot, most often the observation that is being
+    /// called.
     fileprivate func endFromWithin(_ slot: Place<Subject>) {
         guard let subject = slot.exchange(nil) else { return }
         subject.probe.markEnding()

@@ -4,8 +4,8 @@ import Glibc
 import Synchronization
 
 extension Scenario {
-    /// A value is made of several paths, and all of them change: it must end as the sum of what they
-    /// lead to.
+    /// A value is made of several paths, and all of them change: it must end as the sum of what
+    /// they lead to.
     static let combinations = Scenario(
         name: "combinations",
         summary:
@@ -98,12 +98,14 @@ private final class CombinationWitness: Sendable {
     }
 }
 
-/// What the observer's calls have left. Atomic: that they come one at a time is under test.
+/// The state that the observer's calls have left. Atomic: the test checks that calls come one at a
+/// time.
 private final class CombinationState: Sendable {
     private let begun = Atomic<UInt64>(0)
     private let finished = Atomic<UInt64>(0)
     private let result = Atomic<UInt64>(0)
-    /// The latest value of each writer, by the upper half of its numbers: those that one writer sets only grow.
+    /// The latest value of each writer, by the upper half of its numbers: those that one writer
+    /// sets only grow.
     private let latest = Mutex<[UInt64: UInt64]>([:])
 
     var calls: UInt64 { begun.load(ordering: .acquiring) }
@@ -113,7 +115,8 @@ private final class CombinationState: Sendable {
     /// The number of the call that begins, from 0.
     func begin() -> UInt64 { begun.add(1, ordering: .relaxed).oldValue }
 
-    /// Notes a value of the first path. Returns a later value of the same writer, if that was seen before.
+    /// Notes a value of the first path. Returns a later value of the same writer, if that was seen
+    /// before.
     func note(_ value: UInt64) -> UInt64? {
         latest.withLock { latest in
             let before = latest[value >> 40] ?? 0

@@ -3,7 +3,8 @@
 import Synchronization
 
 extension Scenario {
-    /// Counters that are counted with `compareExchange`, and values that are passed on with `exchange`.
+    /// Counters that are counted with `compareExchange`, and values that are passed on with
+    /// `exchange`.
     static let compareExchange = Scenario(
         name: "compare-exchange",
         summary: "counters by compareExchange, and values handed on by exchange: none is lost",
@@ -59,7 +60,7 @@ extension Scenario {
     }
 }
 
-/// What one thread has done.
+/// The totals of one thread.
 private final class Totals: @unchecked Sendable {
     // Unchecked: one thread writes it, others read it after joining that thread.
     var counted: UInt64 = 0

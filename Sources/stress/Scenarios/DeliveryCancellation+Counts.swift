@@ -3,7 +3,8 @@
 import Synchronization
 
 extension Worker {
-    /// Now and then observes sources that no other thread has, so that the counts are known exactly. (P1, P8)
+    /// Now and then observes sources that no other thread has, so that the counts are known
+    /// exactly. (P1, P8)
     func checkCounts() {
         guard generator.oneIn(4) else { return }
         begin("count observations")
@@ -31,11 +32,13 @@ extension Worker {
         )
     }
 
-    /// An event counts as received if the closure is called with it. A change that is left out counts as nothing. (P1)
+    /// An event counts as received if the closure is called with it. A change that is left out
+    /// counts as nothing. (P1)
     private func checkDeliveryCounts() {
         let (property, calls) = (Observed<UInt64>(0), Calls())
         let token = property.removingDuplicates().observe(delivery: .serial()) { _ in calls.increment() }
-        // This thread alone sets the property, so it delivers each change before the setter returns.
+        // This thread alone sets the property, so it delivers each change before the setter
+        // returns.
         for _ in 0..<3 { property.value = 1 }
         let counts = token.deliveryCounts!
         check(

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Worker {
-    /// Ends observations of sources that no other thread has, so that what is left is known exactly. (P8)
+    /// Ends observations of sources that no other thread has, so that what is left is known
+    /// exactly. (P8)
     func checkEnds() {
         let delivery: Delivery = generator.oneIn(2) ? .inline : .serial()
         begin("count a group at its members")

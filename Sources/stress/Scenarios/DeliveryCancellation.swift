@@ -5,7 +5,8 @@ import Glibc
 import Synchronization
 
 extension Scenario {
-    /// Observations of every ordered delivery end in every way while changes wait in their mailboxes.
+    /// Observations of every ordered delivery end in every way while changes wait in their
+    /// mailboxes.
     static let deliveryCancellation = Scenario(
         name: "delivery-cancellation",
         summary: "ordered deliveries end in every way while changes wait: silence, and everything destroyed once",
@@ -47,7 +48,7 @@ private func endObservations(_ round: Round, _ values: Guarded<[ProbeReference]>
     }
 }
 
-/// What is observed: a property, and a path.
+/// The observed sources: a property, and a path.
 private final class Sources: Sendable {
     final class Root: ConcurrentObservable {
         let end = Observed(End())
@@ -206,7 +207,7 @@ private struct Ending {
     }
 }
 
-/// What a callback looks at to see whether it may run.
+/// The state by which a callback checks whether it may run.
 private final class EndState: Sendable {
     /// Set by the callback itself, on its own queue.
     let isSilent = Atomic<Bool>(false)
@@ -270,7 +271,8 @@ extension Worker {
 
 // MARK: - At rest
 
-/// Actors die while more changes wait than they take at a time: the observations end, and the counts add up. (P1, P13)
+/// Actors die while more changes wait than they take at a time: the observations end, and the
+/// counts add up. (P1, P13)
 ///
 /// - Returns: Whether an actor died with changes left.
 private func checkDeathOfActors(_ round: Round) -> Bool {
@@ -292,7 +294,8 @@ private func checkDeathOfActors(_ round: Round) -> Bool {
     return hasDropped
 }
 
-/// Observes on an actor that only the observation keeps, and enqueues more changes than the actor takes at a time.
+/// Observes on an actor that only the observation keeps, and enqueues more changes than the actor
+/// takes at a time.
 private func observeOnMortal(_ property: Observed<UInt64>) -> ObservationToken {
     let stage = Stage()
     let token = property.observe(on: stage) { _, _ in }

@@ -4,8 +4,9 @@ import Glibc
 import Synchronization
 
 extension Scenario {
-    /// Derived values of derived values, in graphs that are drawn anew each round and change their shape with the sources' values. Each thread
-    /// numbers its writes, one source after the other, so that every result says of which writes it is: a sequential oracle.
+    /// Derived values of derived values, in graphs that are drawn anew each round and change their
+    /// shape with the sources' values. Each thread numbers its writes, one source after the other,
+    /// so that every result shows which writes it includes: a sequential oracle.
     static let derivedGraphs = Scenario(
         name: "derived-graphs",
         summary:
@@ -101,8 +102,8 @@ extension Scenario {
     }
 }
 
-/// Sources to which one thread writes: the numbers 1, 2, 3, … go round. Value *n* of a source is there together with the next ones of the others
-/// until that source has the next itself.
+/// Sources to which one thread writes: the numbers 1, 2, 3, … go round. Value *n* of a source is
+/// there together with the next ones of the others until that source has the next itself.
 private final class History: Sendable {
     let sources = (0..<History.count).map { Observed(UInt64($0)) }
     private let last = Atomic<UInt64>(UInt64(History.count - 1))
@@ -118,7 +119,8 @@ private final class History: Sendable {
     }
 }
 
-/// Which writes of each history a result is of: for each, the earliest and the latest after which it can be. A mixture leaves none.
+/// The writes of each history that a result can include: for each history, the earliest and the
+/// latest write after which the result was possible. A mixture leaves none.
 private struct Writes: Equatable, Sendable, CustomStringConvertible {
     private var earliest = SIMD4<UInt64>(repeating: 0)
     private var latest = SIMD4<UInt64>(repeating: .max)
@@ -161,7 +163,7 @@ private struct Twice: Equatable, Sendable { let number, complement: UInt64 }
 private final class RandomGraph: Sendable {
     let histories: [History]
     private let nodes: [[Node]]
-    /// Of all sources.
+    /// Derived from all sources.
     let all: Derived<Writes>
     let failing: Derived<Result<UInt64, Third>>
     /// Most of its results equal the one before.
@@ -257,7 +259,8 @@ private final class RandomGraph: Sendable {
         dropped.withLock { $0.append(token) }
     }
 
-    /// At rest: each source has as many links as there are observed values that were made of it last.
+    /// At rest: each source has as many links as there are observed values that were made of it
+    /// last.
     func checkLinks(_ round: Round, isObserved: Bool) {
         var expected: [Place: Int] = [:]
         if isObserved {
@@ -280,7 +283,7 @@ private final class RandomGraph: Sendable {
         }
     }
 
-    /// What a node is made of at present.
+    /// The places that a node is derived from at present.
     private func roots(_ layer: Int, _ index: Int) -> Set<Place> {
         let node = nodes[layer][index]
         var roots: Set<Place> = [node.source]
@@ -334,7 +337,8 @@ private final class DerivedWitness: Sendable {
     }
 }
 
-/// What one observer has received, on any threads: judged in the order of the versions.
+/// The changes that an observer has received, on any threads, judged in the order of their
+/// versions.
 private final class VersionedWrites: Sendable {
     private struct State {
         var last: Change<Writes>?

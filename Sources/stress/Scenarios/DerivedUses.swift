@@ -4,8 +4,8 @@ import Glibc
 import Synchronization
 
 extension Scenario {
-    /// Derived values whose sources change faster than their functions run, die, and seem to form rings; with observers of every ordered
-    /// delivery.
+    /// Derived values whose sources change faster than their functions run, die, and seem to form
+    /// rings; with observers of every ordered delivery.
     static let derivedUses = Scenario(
         name: "derived-uses",
         summary:
@@ -21,7 +21,8 @@ extension Scenario {
         leastThreads: 4
     ) { round in
         DisturbedReads(round: round).judge()
-        // What is observed is evaluated by each commit, which rests meanwhile. What is not, is committed faster than a function runs.
+        // Each commit evaluates the observed values before it goes on. The sources of the
+        // unobserved values change faster than a function runs.
         let (pair, restless) = (RestlessPair(), RestlessPair())
         let (serial, actor, sequence) = (
             OrderedWitness("serial", round, beginsWithInitial: true),
@@ -111,11 +112,12 @@ private final class RunCounts: Sendable {
 
     func increment() { counts.withLock { $0[thread, default: 0] += 1 } }
 
-    /// Those of the calling thread, since it asked last.
+    /// Takes the runs of the calling thread since its last call.
     func take() -> Int { counts.withLock { $0.updateValue(0, forKey: thread) ?? 0 } }
 }
 
-/// Two sources that always change together, by one each, and take less time for it than what is derived of them.
+/// Two sources that always change together, by one each, and take less time for it than what is
+/// derived of them.
 private final class RestlessPair: Sendable {
     private let (x, y) = (Observed<UInt64>(0), Observed<UInt64>(0))
     private let both: Group<(UInt64, UInt64)>
@@ -158,7 +160,7 @@ private final class RestlessPair: Sendable {
     }
 }
 
-/// Two derived values, each of which reads the other while the other does not read it.
+/// Two derived values. Each reads the other while the other does not read it.
 private final class ChangingRing: Sendable {
     private let side = Observed(false)
     private let (first, second): (Derived<Int>, Derived<Int>)
@@ -192,7 +194,8 @@ private final class ChangingRing: Sendable {
     }
 }
 
-/// An object that lives until the next takes its place, and what is derived of its property through a weak reference.
+/// An object that lives until the next takes its place, and what is derived of its property through
+/// a weak reference.
 private final class MortalSource: Sendable {
     private final class Shed: WeaklyObservable {
         let lifetime = ReferentLifetime()
@@ -213,7 +216,7 @@ private final class MortalSource: Sendable {
         token = derived.observe { _ in checkUserCode("callback") }
     }
 
-    /// One thread alone.
+    /// Called by one thread only.
     func replace(_ worker: Worker) {
         let number = last.add(1, ordering: .sequentiallyConsistent).newValue
         let shed = Shed(2 * number)

@@ -16,7 +16,8 @@ extension Scenario {
         windows: [
             "deinit that re-enters", "deinit that blocks", "destroyed by the waiting thread", "P14.prompt was judged",
         ],
-        // P14.prompt is held against the clock: among dozens of threads each would wait for a processor most of the time, and judge nothing.
+        // P14.prompt is held against the clock: among dozens of threads each would wait for a
+        // processor most of the time, and judge nothing.
         excluded: .crowd
     ) { round in
         let registry = ObserverRegistry<UInt64>()
@@ -100,7 +101,8 @@ private func checkReentry(_ round: Round, _ registry: ObserverRegistry<UInt64>) 
 }
 
 extension Worker {
-    /// Ends observations one by one, each when the reclamation thread has nothing else to do and sleeps: nothing but the end wakes it. (P14)
+    /// Ends observations one by one, each when the reclamation thread has nothing else to do and
+    /// sleeps: nothing but the end wakes it. (P14)
     fileprivate func checkEndsAtRest(of registry: ObserverRegistry<UInt64>, _ round: Round) {
         if round.isFaulted { return }
         let delays = TimedBound("P14.prompt", limit: 100_000_000, window: 3)
@@ -128,7 +130,8 @@ private final class MarkedCapture: Sendable {
 }
 
 extension Worker {
-    /// Now and then waits, without using the library, until a closure is destroyed, and notes how long it took. (P14)
+    /// Now and then waits, without using the library, until a closure is destroyed, and notes how
+    /// long it took. (P14)
     fileprivate func awaitDestruction(
         of probe: ProbeReference,
         every times: UInt64,

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reads of derived values whose sources another thread changes in each run of their functions. (P23, P24, P25)
+/// Reads of derived values whose sources another thread changes in each run of their functions.
+/// (P23, P24, P25)
 struct DisturbedReads {
     let round: Round
 
-    /// As often a function is disturbed at most: an evaluation that does not end by itself ends then.
+    /// As often a function is disturbed at most: an evaluation that does not end by itself ends
+    /// then.
     private static var mostDisturbed: UInt64 { 400 }
     /// Some on what is there, some on copies.
     private static var mostRuns: UInt64 { 24 }
@@ -16,7 +18,8 @@ struct DisturbedReads {
         referents()
     }
 
-    /// Each value of a chain is disturbed, and all together are not oftener than each alone.
+    /// Each value of a chain is disturbed. The whole chain is disturbed no more often than one
+    /// value would be.
     private func chain(depth: Int) {
         let (source, runs) = (Observed<UInt64>(0), Tally())
         let disturbed = { @Sendable (before: UInt64, get: borrowing Reader) -> UInt64 in
@@ -55,13 +58,15 @@ struct DisturbedReads {
         round.check(count <= most, "P24.once-on-copies", "a ladder of \(depth) took \(count) runs, \(most) at most")
     }
 
-    /// A list leads to a new object in each run. The one before changes meanwhile, for some time.
+    /// A list leads to a new object in each run, until the other thread pauses. The object before
+    /// keeps changing for some time.
     private func newObjects() {
+        let mostLed = 2 * Self.mostRuns
         let (number, list, runs) = (Observed<UInt64>(0), Observed([Part(0)]), Tally())
         let derived = Derived { get in
             let (first, parts) = (get(number), get(list))
             let run = runs.increment()
-            if run <= Self.mostDisturbed {
+            if run <= mostLed {
                 elsewhere {
                     let next = Part(run)
                     next.number.value = run
@@ -77,10 +82,11 @@ struct DisturbedReads {
         let value = derived.value
         round.check(value[0] == value[1], "P23.no-mixture", "a new object's number is \(value[1]), not \(value[0])")
         let count = runs.value
-        round.check(count <= 2 * Self.mostRuns, "P25.ends", "a function that is led to new objects ran \(count) times")
+        round.check(count <= mostLed + 1, "P25.ends", "a function that was led to new objects ran \(count) times")
     }
 
-    /// A weak property refers to a new object in each run, whose number a commit sets with it; the one before dies.
+    /// A weak property refers to a new object in each run, whose number a commit sets with it; the
+    /// one before dies.
     private func referents() {
         let (first, weak, number, runs) = (Numbered(0), WeakObserved<Numbered>(), Observed<UInt64>(0), Tally())
         let (both, owner) = (Group(weak, number), Guarded<[Numbered]>([first]))

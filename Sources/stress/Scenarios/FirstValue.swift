@@ -3,7 +3,8 @@
 import Dispatch
 
 extension Scenario {
-    /// Tasks wait for a value while it is set, their time ends, they are cancelled, or their source dies.
+    /// Tasks wait for a value while a thread sets the value, the time runs out, a task is
+    /// cancelled, or the source dies.
     static let firstValue = Scenario(
         name: "first-value",
         summary:
@@ -29,7 +30,8 @@ extension Worker {
     fileprivate func waitForValue() {
         var property: Observed<UInt64>? = Observed(0)
         let timeout = Duration.microseconds(generator.below(400))
-        // The task looks at the first change for so long: meanwhile the second one and the end of the time come.
+        // The task looks at the first change for so long: meanwhile the second one and the end of
+        // the time come.
         let pause = UInt64(generator.below(4)) * 100_000
         let (isSet, end) = (!generator.oneIn(4), generator.below(4))
         let begin = ContinuousClock.now

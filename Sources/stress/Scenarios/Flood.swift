@@ -4,7 +4,8 @@ import Dispatch
 import Glibc
 
 extension Scenario {
-    /// Changes come faster than observers receive them, under each policy: what is dropped is counted, and the policy says what is kept.
+    /// Changes come faster than observers receive them, under each policy: what is dropped is
+    /// counted, and the policy says what is kept.
     static let flood = Scenario(
         name: "flood",
         summary:
@@ -40,7 +41,7 @@ private func change(_ property: Observed<TrackedValue>, under round: Round, _ li
         worker.begin("modify")
         let value = TrackedValue(serial: worker.uniqueSerial())
         property.modify { draft in
-            // No thread enqueues meanwhile.
+            // No thread enqueues while the body runs.
             for listener in listeners { listener.checkCapacity(worker) }
             draft = value
         }
@@ -86,7 +87,7 @@ private struct FloodListener: Sendable {
             witness.check(change.old)
             witness.check(change.new)
             witness.receive(.init(change, \.serial)) {
-                // Slow now and then, so that others come meanwhile.
+                // Slow now and then, so that other changes arrive.
                 if change.version & 63 == 0 { usleep(100) }
             }
         }
@@ -101,7 +102,7 @@ private struct FloodListener: Sendable {
         (self.buffering, self.witness, self.hasInitial) = (buffering, witness, hasInitial)
     }
 
-    /// So many may wait, nil for any number.
+    /// How many changes may wait; nil for any number.
     private var capacity: UInt64? {
         switch buffering {
         case .unbounded: nil
@@ -110,7 +111,8 @@ private struct FloodListener: Sendable {
         }
     }
 
-    /// While no thread enqueues: no more are pending than the policy allows, and the one that is on its way out of the buffer.
+    /// While no thread enqueues: no more are pending than the policy allows, and the one that is on
+    /// its way out of the buffer.
     func checkCapacity(_ worker: Worker) {
         let pending = counts.pending
         guard let capacity else {
@@ -176,7 +178,8 @@ extension OrderedWitness {
 
 // MARK: - To the letter
 
-/// A queue that stands still lets each policy show what it keeps, the end included; what it drops is destroyed under no lock.
+/// A queue that stands still lets each policy show what it keeps, the end included; what it drops
+/// is destroyed under no lock.
 private func checkPolicies(_ round: Round) {
     guard round.violations.isEmpty else { return }
     let kept: [(Buffering, [UInt64])] = [

@@ -3,7 +3,8 @@
 import Synchronization
 
 extension Scenario {
-    /// The process forks again and again while its threads use the library. Each child reads; some then do what a child must not.
+    /// The process forks again and again while its threads use the library. Each child reads; some
+    /// then do what a child must not.
     static let forking = Scenario(
         name: "forking",
         summary:
@@ -38,7 +39,8 @@ extension Scenario {
                 if worker.generator.oneIn(2) {
                     child.forkAndCheck(worker)
                 } else {
-                    // The thread has not used the library: in the child it does so for the first time.
+                    // The thread has not used the library: in the child it does so for the first
+                    // time.
                     concurrently(1) { _ in child.forkAndCheck(worker) }
                 }
             },
@@ -68,7 +70,7 @@ extension Scenario {
     }
 }
 
-/// What goes on at a fork: hints for the windows.
+/// The activities at a fork: hints for the windows.
 private final class Activities: Sendable {
     /// In the order of the windows.
     enum Activity: Int, CaseIterable { case callback, registration, body, attachment }

@@ -3,7 +3,8 @@
 import Synchronization
 
 extension Scenario {
-    /// Observers register, most with `.initial`, while others change the property: nothing falls between, nothing repeats.
+    /// Observers register, most with `.initial`, while others change the property: nothing falls
+    /// between, nothing repeats.
     static let initialAgainstWriters = Scenario(
         name: "initial-against-writers",
         summary: "observers register while the property changes: every version after the first, once",
@@ -25,7 +26,8 @@ extension Scenario {
                 property.modify { $0 += 1 }
             },
             Round.Role(threads: round.threads - writers) { worker in
-                // As many observers as the writers can bear: the round's last part is without registrations.
+                // As many observers as the writers can bear: the round's last part is without
+                // registrations.
                 guard observers[worker.index].withLock({ $0.count < 48 }) else { return sleepBriefly() }
                 worker.begin("observe")
                 let before = property.version
@@ -50,11 +52,13 @@ extension Scenario {
 private final class CountingObserver: Sendable {
     private let withInitial: Bool
     private let versionBefore: UInt64
-    /// Stands for "not received". Not the largest there is: the standard library's `min` takes that for -1.
+    /// Stands for "not received". Not the largest there is: the standard library's `min` takes that
+    /// for -1.
     private static let none: UInt64 = 1 << 62
     private let initial = Atomic<UInt64>(none)
     private let initials = Atomic<Int>(0)
-    /// It receives the changes after this version: the initial one, or the smallest received less one.
+    /// It receives the changes after this version: the initial one, or the smallest received less
+    /// one.
     private let smallest = Atomic<UInt64>(none)
     private let largest = Atomic<UInt64>(0)
     private let calls = Atomic<UInt64>(0)
@@ -89,7 +93,7 @@ private final class CountingObserver: Sendable {
             worker.check(worker === registering, "P4.initial-once", "the initial value came on another thread")
             initials.add(1, ordering: .relaxed)
             initial.store(change.version, ordering: .relaxed)
-            // Some take their time: other threads receive changes meanwhile.
+            // Some take their time, while other threads receive changes.
             if worker.generator.oneIn(4) { sleepBriefly() }
             if calls.load(ordering: .relaxed) > 0 { overtaken.store(true, ordering: .relaxed) }
             return

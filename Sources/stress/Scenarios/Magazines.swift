@@ -3,7 +3,8 @@
 import Glibc
 
 extension Scenario {
-    /// Strings, arrays, and structs in boxes, which the threads that replace them release themselves, are read in every way.
+    /// Strings, arrays, and structs in boxes, which the threads that replace them release
+    /// themselves, are read in every way.
     static let magazines = Scenario(
         name: "magazines",
         summary: "strings, arrays and boxes are replaced, read, borrowed, and left to threads that do nothing more",
@@ -118,8 +119,9 @@ extension Worker {
     }
 }
 
-/// A thread changes a property a few times, and then uses the library no more: what it has replaced is released all the same, soon in
-/// most cases. (The library's thread looks once a second by itself.)
+/// A thread changes a property a few times, and then uses the library no more: what it has replaced
+/// is released all the same, soon in most cases. (The library's thread looks once a second by
+/// itself.)
 private func leaveBehind(_ round: Round, _ replace: @escaping @Sendable (UInt64) -> Void) {
     let limit: UInt64 = 300_000_000 * Sanitizer.slowdown
     var late = 0

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Scenario {
-    /// All threads change one property in every way there is; what its observers receive must be one chain without gaps.
+    /// All threads change one property in every way there is; what its observers receive must be
+    /// one chain without gaps.
     static let mutationStorm = Scenario(
         name: "mutation-storm",
         summary: "writers set, exchange and modify one property: its changes chain, and no observer misses one",
@@ -98,11 +99,12 @@ private final class Storm<Value: Numbered>: Sendable {
     }
 }
 
-/// What the callbacks of one thread have received. The thread's own; read when it has ended.
+/// The changes that the callbacks of one thread have received. Belongs to the thread; read when it
+/// has ended.
 private final class Log: @unchecked Sendable {
     // Unchecked: one thread writes it, others read it after joining that thread.
     var chain: [(version: UInt64, old: UInt64, new: UInt64)] = []
-    /// For each standing observer: calls, and the sum of the versions.
+    /// The calls of each standing observer, and the sum of the versions.
     var received = [(calls: UInt64, versions: UInt64)](repeating: (0, 0), count: 4)
     var priors = 0
     /// Changes that have a prior delivery.
@@ -112,7 +114,8 @@ private final class Log: @unchecked Sendable {
     var lastReceived: UInt64 = 0
 }
 
-/// Observers that stay throughout. The first receives prior deliveries, and now and then sets the property itself.
+/// Observers that stay throughout. The first receives prior deliveries, and now and then sets the
+/// property itself.
 private func standingObservers<Value: Numbered>(
     of property: Observed<Value>,
     _ logs: [Log],

@@ -4,7 +4,8 @@ import Dispatch
 import Glibc
 
 extension Scenario {
-    /// Callbacks that change what others observe, in circles that end: no callback waits for another, and none is nested in another.
+    /// Callbacks that change what others observe, in circles that end: no callback waits for
+    /// another, and none is nested in another.
     static let mutualActors = Scenario(
         name: "mutual-actors",
         summary: "actors, queues and serial observers that answer each other's changes, and their own",

@@ -3,7 +3,8 @@
 import Synchronization
 
 extension Scenario {
-    /// Two callbacks cancel each other, and wait: a callback that waited for the other would wait for ever.
+    /// Two callbacks cancel each other, and wait: a callback that waited for the other would wait
+    /// for ever.
     static let mutualCancellation = Scenario(
         name: "mutual-cancellation",
         summary: "two callbacks that cancelAndWait each other, while others wait for both",
@@ -65,7 +66,7 @@ extension Scenario {
     }
 }
 
-/// Two observations, each of which ends the other when it is called.
+/// Two observations. Each ends the other when it is called.
 private final class Pair: Sendable {
     private let content = Guarded<(Subject, Subject)?>(nil)
 

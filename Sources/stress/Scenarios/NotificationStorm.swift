@@ -3,7 +3,8 @@
 import Synchronization
 
 extension Scenario {
-    /// Most threads notify without a pause; the others register and cancel in bulk, so that tables grow and shrink under walks.
+    /// Most threads notify without a pause; the others register and cancel in bulk, so that tables
+    /// grow and shrink under walks.
     static let notificationStorm = Scenario(
         name: "notification-storm",
         summary: "notifications without a pause while tables grow, fill with the dead, and shrink",

@@ -4,7 +4,7 @@ import Glibc
 import Synchronization
 
 extension Scenario {
-    /// Snapshots beside four writers, one of which stays in its body for up to a minute.
+    /// Snapshots beside four writers. One writer stays in its body for up to a minute.
     static let parkedInCommit = Scenario(
         name: "parked-in-commit",
         summary: "snapshots against three writers, and a fourth that stays in the body of a commit",
@@ -73,7 +73,8 @@ extension Worker {
         }
     }
 
-    /// One of all, and one of what the parked body has, which no other thread changes: it must come through at once.
+    /// One of all, and one of what the parked body has, which no other thread changes: it must come
+    /// through at once.
     fileprivate func takeSnapshots(
         _ all: PropertyList<Observed<Int>>,
         _ parked: PropertyList<Observed<Int>>,

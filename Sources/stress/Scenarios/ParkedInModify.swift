@@ -4,7 +4,8 @@ import Glibc
 import Synchronization
 
 extension Scenario {
-    /// Bodies of `modify` that do not return until others have read the property and ended observations of it.
+    /// Bodies of `modify` that do not return until others have read the property and ended
+    /// observations of it.
     static let parkedInModify = Scenario(
         name: "parked-in-modify",
         summary: "bodies of modify that block until others have read the property and ended observations of it",
@@ -70,7 +71,8 @@ extension Scenario {
 
 /// Shows which thread is inside a body, and lets it out when the others have made progress.
 private final class Parking: Sendable {
-    /// The version that the body in there has found, plus one, or 0: versions are never found twice but by bodies that throw.
+    /// The version that the body in there has found, plus one, or 0: versions are never found twice
+    /// but by bodies that throw.
     private let inside = Atomic<UInt64>(0)
     private let entries = Atomic<UInt64>(0)
     private let steps = Atomic<Int>(0)
@@ -88,7 +90,8 @@ private final class Parking: Sendable {
 
     func step() { steps.add(1, ordering: .relaxed) }
 
-    /// Waits until the others have read, or cancelled, several times. It would wait for ever if a body blocked them.
+    /// Waits until the others have read, or cancelled, several times. It would wait for ever if a
+    /// body blocked them.
     func awaitSteps(_ count: Int, _ round: Round) {
         let goal = steps.load(ordering: .relaxed) + count
         while steps.load(ordering: .relaxed) < goal, !round.isOver { usleep(20) }

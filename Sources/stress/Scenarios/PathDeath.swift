@@ -3,7 +3,8 @@
 import Synchronization
 
 extension Scenario {
-    /// The roots of paths die on any thread, while their steps are replaced, their ends change, and tokens are cancelled.
+    /// The roots of paths die on any thread, while their steps are replaced, their ends change, and
+    /// tokens are cancelled.
     static let pathDeath = Scenario(
         name: "path-death",
         summary: "the last reference to a path's root goes while its steps are replaced and its end changes",
@@ -88,7 +89,7 @@ private final class PathSource: Sendable {
     }
 }
 
-/// What one observer has received of the end.
+/// The changes of the end that an observer has received.
 private final class PathRecord: Sendable {
     private let received = Atomic<UInt64>(0)
     private let highest = Atomic<UInt64>(0)
@@ -115,7 +116,8 @@ private final class PathRecord: Sendable {
         ends.add(1, ordering: .releasing)
     }
 
-    /// At rest: ended once. If the root's end has ended it, it had received every version up to its last before.
+    /// At rest: ended once. If the root's end has ended it, it had received every version up to its
+    /// last before.
     func check(_ round: Round) {
         guard round.violations.isEmpty else { return }
         let ends = ends.load(ordering: .acquiring)

@@ -23,6 +23,6 @@ final class PathEnd: ConcurrentObservable {
 }
 
 extension PathRoot {
-    /// What a path to the number leads to at the moment; 0 for nowhere.
+    /// The number that a path leads to at the moment; 0 if it leads nowhere.
     var present: UInt64 { middle.value.end.value?.number.value ?? 0 }
 }

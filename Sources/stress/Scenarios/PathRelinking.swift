@@ -3,7 +3,8 @@
 import Glibc
 
 extension Scenario {
-    /// All threads change what a path leads to, at every step; what its observers receive must be one chain that ends where the path does.
+    /// All threads change what a path leads to, at every step; what its observers receive must be
+    /// one chain that ends where the path does.
     static let pathRelinking = Scenario(
         name: "path-relinking",
         summary:
@@ -71,8 +72,8 @@ extension Scenario {
     }
 }
 
-/// When an observer of one path receives a replacement, all other paths are relinked already: their observers receive the replacement,
-/// and the change that this observer makes in the new property.
+/// When an observer of one path receives a replacement, all other paths are relinked already: their
+/// observers receive the replacement, and the change that this observer makes in the new property.
 private func checkChangesInCallbacks(_ round: Round) {
     let root = PathRoot(PathEnd(1))
     let received = (0..<2).map { _ in Guarded<[UInt64]>([]) }
@@ -98,8 +99,8 @@ private func checkChangesInCallbacks(_ round: Round) {
     for token in tokens { token.cancelAndWaitBlocking() }
 }
 
-/// A path that passes the property at which it ends: its observer receives a change of that property
-/// first as one of the end, then as a replacement.
+/// A path that passes the property at which it ends: its observer receives a change of that
+/// property first as one of the end, then as a replacement.
 private func checkPathThatPassesItsEnd(_ round: Round) {
     let node = PathNode()
     node.next.value = node
@@ -119,7 +120,8 @@ private final class PathNode: ConcurrentObservable {
     let next = Observed<PathNode?>(nil)
 }
 
-/// The thread that relinks a path does not relink for ever: the library goes on, and delivers the last change.
+/// The thread that relinks a path does not relink for ever: the library goes on, and delivers the
+/// last change.
 ///
 /// - Returns: Whether it came to that.
 private func checkReplacementsInRelinking(_ round: Round) -> Bool {
@@ -177,7 +179,8 @@ private final class PathWitness: Sendable {
     }
 
     init(_ root: PathRoot, workers: Int, options: ObservationOptions) {
-        // The last log is that of the round's own thread, which receives the initial value, and of the library's.
+        // The last log belongs to the round's own thread, which receives the initial value, and to
+        // the library's threads.
         let logs = (0...workers).map { _ in Guarded(Log()) }
         self.logs = logs
         token = root.observe(\.middle.end.number, options: options) { change in
@@ -194,7 +197,8 @@ private final class PathWitness: Sendable {
 
     private var chain: [(version: UInt64, old: UInt64, new: UInt64)] { logs.flatMap { $0.withLock(\.chain) } }
 
-    /// At rest: each version once. Another path may fold other changes that race, so that the versions of two differ.
+    /// At rest: each version once. Another path may fold other changes that race, so that the
+    /// versions of two differ.
     func checkCount(_ round: Round) {
         let chain = chain
         let (count, sum) = (UInt64(chain.count), chain.reduce(0) { $0 &+ $1.version })
@@ -205,7 +209,8 @@ private final class PathWitness: Sendable {
         )
     }
 
-    /// At rest: versions 1, 2, 3, … each once, each beginning where the one before has ended, the last with the present value.
+    /// At rest: versions 1, 2, 3, … each once, each beginning where the one before has ended, the
+    /// last with the present value.
     func check(_ round: Round, present: UInt64) {
         guard round.violations.isEmpty else { return }
         let initials = logs.flatMap { $0.withLock(\.initials) }

@@ -3,7 +3,8 @@
 import Synchronization
 
 extension Scenario {
-    /// Properties die by their last reference on any thread, while others change them, register, and cancel their tokens.
+    /// Properties die by their last reference on any thread, while others change them, register,
+    /// and cancel their tokens.
     static let propertyDeath = Scenario(
         name: "property-death",
         summary: "the last reference to a property goes while others change it, register and cancel",

@@ -3,7 +3,8 @@
 import Synchronization
 
 extension Scenario {
-    /// Most threads notify and read without a pause, in brackets that RealtimeSanitizer watches; one registers, cancels and changes.
+    /// Most threads notify and read without a pause, in brackets that RealtimeSanitizer watches;
+    /// one registers, cancels and changes.
     static let realtimePath = Scenario(
         name: "realtime-path",
         summary: "notifying and reading, beside churn, neither allocate nor lock nor call the system",
@@ -74,12 +75,12 @@ extension Scenario {
     }
 }
 
-/// What one thread has received.
+/// The changes that one thread has received.
 private final class Tally: @unchecked Sendable {
     // Unchecked: one thread writes it.
     var stable: UInt64 = 0
     var inner: UInt64 = 0
-    /// What it has read last.
+    /// The value that it has read last.
     var lastRead: UInt64 = 0
 }
 

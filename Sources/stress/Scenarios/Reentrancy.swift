@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Scenario {
-    /// Callbacks notify, register and cancel on the registry that is calling them, deeper than a thread has frames.
+    /// Callbacks notify, register and cancel on the registry that is calling them, deeper than a
+    /// thread has frames.
     static let reentrancy = Scenario(
         name: "reentrancy",
         summary: "callbacks that notify, register and cancel on the registry that calls them, nested deeply",
@@ -23,7 +24,8 @@ extension Scenario {
             guard let worker = Worker.current else { return }
             worker.depth += 1
             defer { worker.depth -= 1 }
-            // One pass in eight, the first included, nests deeper than the frames of a record; the event says which.
+            // One pass in eight, the first included, nests deeper than the frames of a record; the
+            // event says which.
             let limit = event & 7 == 1 ? 12 : 3
             if worker.depth >= 2 { worker.hit(0) }
             if worker.depth > 8 { worker.hit(1) }

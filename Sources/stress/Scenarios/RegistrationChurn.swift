@@ -84,7 +84,8 @@ extension Worker {
         }
     }
 
-    /// An observer that another thread has announced before this pass receives the event, unless its end has begun.
+    /// An observer that another thread has announced before this pass receives the event, unless
+    /// its end has begun.
     func checkAnnounced(
         _ announcement: Announcement,
         _ registry: ObserverRegistry<UInt64>,
@@ -105,7 +106,8 @@ extension Worker {
         )
     }
 
-    /// An observer whose cancellation another thread has announced before this pass does not receive the event.
+    /// An observer whose cancellation another thread has announced before this pass does not
+    /// receive the event.
     func checkCancelled(_ announcement: Announcement, _ registry: ObserverRegistry<UInt64>, window: Int? = nil) {
         guard let probe = announcement.seen else { return }
         begin("notify after another's cancel")
@@ -118,14 +120,15 @@ extension Worker {
         )
     }
 
-    /// What waits for reclamation stays within what every thread may leave. (P16)
+    /// Checks that no more items wait for reclamation than all threads together may leave. (P16)
     func checkBacklog() {
         if operations & 1023 < 8 { checkBacklogNow() }
     }
 
     func checkBacklogNow() {
         let backlog = ConcurrentObserveDiagnostics.current().backlog
-        // Each thread may leave 4096 items, the reclamation thread hold as many of each, the deinit threads about 65,536 and a batch.
+        // Each thread may leave 4096 items, the reclamation thread hold as many of each, the deinit
+        // threads about 65,536 and a batch.
         let bound = 2 * 4_500 * (round.threads + 4) + 80_000
         check(backlog <= bound, "P16.backlog-bounded", "\(backlog) items wait for reclamation, bound \(bound)")
     }

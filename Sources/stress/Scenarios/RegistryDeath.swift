@@ -4,7 +4,8 @@ import Glibc
 import Synchronization
 
 extension Scenario {
-    /// Registries die by their last reference on any thread, while others notify them, register, and cancel their tokens.
+    /// Registries die by their last reference on any thread, while others notify them, register,
+    /// and cancel their tokens.
     static let registryDeath = Scenario(
         name: "registry-death",
         summary: "the last reference to a registry goes while others notify, register and cancel",
@@ -123,7 +124,8 @@ private final class EndedSubject: Sendable {
         }
     }
 
-    /// Adds a listener for an end that is coming: as soon as the closure is destroyed, if that is soon.
+    /// Adds a listener for an end that is coming: as soon as the closure is destroyed, if that is
+    /// soon.
     ///
     /// - Returns: Whether the closure was gone.
     func listenLate() -> Bool {
@@ -139,7 +141,8 @@ private final class EndedSubject: Sendable {
         subject.token.cancel()
     }
 
-    /// At rest: every observation has ended once, for a reason that there was, and its closure is gone.
+    /// At rest: every observation has ended once, for a reason that there was, and its closure is
+    /// gone.
     static func checkAll(_ round: Round) {
         let all = records.withLock { records in
             defer { records = [] }
@@ -162,7 +165,8 @@ private final class EndedSubject: Sendable {
 }
 
 extension Worker {
-    /// Drops the last reference that the slot had; if it was the last of all, the source's death shows at once.
+    /// Drops the last reference that the slot had; if it was the last of all, the source's death
+    /// shows at once.
     fileprivate func endSource(_ source: consuming Source, _ subjects: [EndedSubject]) {
         weak let registry = source.registry
         _ = consume source

@@ -5,7 +5,8 @@ import Glibc
 import Synchronization
 
 extension Scenario {
-    /// Tasks iterate while changes come. They are cancelled, drop their iterators, or their source dies.
+    /// Tasks iterate while changes come. They are cancelled, drop their iterators, or their source
+    /// dies.
     static let sequenceCancellation = Scenario(
         name: "sequence-cancellation",
         summary:
@@ -108,7 +109,8 @@ extension Worker {
         }
     }
 
-    /// A property of this thread's own: its observers receive all its changes, its end, and nothing more.
+    /// A property of this thread's own: its observers receive all its changes, its end, and nothing
+    /// more.
     fileprivate func sourceDies(on stage: Stage) {
         var property: Observed<UInt64>? = Observed(0)
         weak let source = property
@@ -138,7 +140,8 @@ extension Worker {
         }
     }
 
-    /// What an iterator has left when all observations are removed, it does not return any more. (P8)
+    /// Checks that an iterator returns none of its remaining changes after all observations are
+    /// removed. (P8)
     fileprivate func removeWhatIsLeft() {
         let done = DispatchSemaphore(value: 0)
         let returned = Guarded<UInt64?>(nil)
@@ -173,7 +176,7 @@ extension Worker {
     }
 }
 
-/// What distinguishes the values of changes.
+/// A value of a change, with the number that distinguishes it.
 private protocol Numbered: Sendable { var number: UInt64 { get } }
 
 extension UInt64: Numbered { fileprivate var number: UInt64 { self } }
@@ -244,7 +247,8 @@ private final class Consumer: Sendable {
         isDone.signal()
     }
 
-    /// The iterator has returned nil: it does so again, and what it was sent is accounted for. (P1, P12)
+    /// The iterator has returned nil: it does so again, and what it was sent is accounted for. (P1,
+    /// P12)
     private func finish<Value: Numbered>(
         _ iterator: inout ObservationSequence<Change<Value>>.Iterator,
         isolation: isolated (any Actor)?
@@ -270,7 +274,8 @@ private final class Consumer: Sendable {
 
 // MARK: - Which thread resumes a task
 
-/// The thread that makes a change resumes a task that waits, and calls the task's executor: under no lock. (P5)
+/// The thread that makes a change resumes a task that waits, and calls the task's executor: under
+/// no lock. (P5)
 private func checkResumption(_ round: Round, on stage: Stage) {
     let property = Observed<UInt64>(0)
     let consumer = Consumer(round, [], .unbounded, limit: 3)
@@ -288,7 +293,8 @@ private func checkResumption(_ round: Round, on stage: Stage) {
 
 // MARK: - What is left in an iterator
 
-/// Values that an iterator has still to return are destroyed when it goes, by the library: waiting is deferred there. (P5)
+/// Values that an iterator has still to return are destroyed when it goes, by the library: waiting
+/// is deferred there. (P5)
 private func checkDestructionOfRest(_ round: Round) {
     guard round.violations.isEmpty else { return }
     let property = Observed(TrackedValue(serial: 0))
@@ -310,7 +316,8 @@ private func checkDestructionOfRest(_ round: Round) {
     round.check(found == [.deferred], "P5.deferred-in-deinit", "cancelAndWait in the deinit returned \(found)")
 }
 
-/// The canceller of a task does not destroy what the iterator has left: the deinit of a value may wait for the canceller. (P5)
+/// The canceller of a task does not destroy what the iterator has left: the deinit of a value may
+/// wait for the canceller. (P5)
 private func checkCancellationBesideRest(_ round: Round) {
     guard round.violations.isEmpty else { return }
     let stage = Stage()
@@ -327,7 +334,8 @@ private func checkCancellationBesideRest(_ round: Round) {
     // The task has announced that it is about to wait.
     usleep(2_000)
     stage.executor.pause {
-        // The first resumes the task, which does not run; only the iterator has the second when the third is there.
+        // The first resumes the task, which does not run; only the iterator has the second when the
+        // third is there.
         property.value = TrackedValue(serial: 1)
         property.value = TrackedValue(serial: 2) {
             let isInTime = cancelled.wait(timeout: .now() + 2) == .success

@@ -4,7 +4,8 @@ import Glibc
 import Synchronization
 
 extension Scenario {
-    /// A serial observer's callback blocks now and then until others have made so many changes: that they can make them is the point.
+    /// A serial observer's callback blocks now and then until others have made so many changes:
+    /// that they can make them is the point.
     static let serialHandover = Scenario(
         name: "serial-handover",
         summary: "a serial observer blocks until others have made changes: no writer waits for it, and it misses none",
@@ -89,7 +90,8 @@ private final class Traffic: Sendable {
         completed.add(1, ordering: .relaxed)
     }
 
-    /// In the callback. Now and then it blocks until all others have made some changes: were one to wait for it, they could not.
+    /// In the callback. Now and then it blocks until all others have made some changes: were one to
+    /// wait for it, they could not.
     func hold(_ change: Change<UInt64>, _ round: Round, _ witness: OrderedWitness) {
         let worker = Worker.current
         if let worker, change.new != worker.pass.watched { deliveredForOthers.add(1, ordering: .relaxed) }
@@ -97,7 +99,8 @@ private final class Traffic: Sendable {
         held.store(true, ordering: .relaxed)
         defer { held.store(false, ordering: .relaxed) }
         let enough = completed.load(ordering: .relaxed) &+ 2 * workers
-        // At the end of the round no change begins, but those that have begun are finished: all but this thread's.
+        // At the end of the round no change begins, but those that have begun are finished: all but
+        // this thread's.
         let own: UInt64 = worker == nil ? 0 : 1
         let hasMoved = waitWhileMoving({ completed.load(ordering: .relaxed) }) {
             let completed = completed.load(ordering: .relaxed)
@@ -116,7 +119,8 @@ private final class Traffic: Sendable {
     }
 }
 
-/// A property of one worker, with an inline observer and, registered before it, a serial one. No other thread delivers its changes.
+/// A property of one worker, with an inline observer and, registered before it, a serial one. No
+/// other thread delivers its changes.
 private final class ObservedByEachKind: Sendable {
     private let property = Observed<UInt64>(0)
     private let order = Guarded<[Int]>([])

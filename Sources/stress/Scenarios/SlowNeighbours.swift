@@ -88,13 +88,13 @@ private final class SlowSource: Sendable {
             usleep(2_000)
             dead.add(1, ordering: .relaxed)
         }
-        // In the closure alone: this thread must not hold the last reference.
+        // Only the closure holds it: this thread must not hold the last reference.
         registry.observe { [capture = Death(die)] _ in withExtendedLifetime(capture) {} }.cancel()
         ended.add(1, ordering: .relaxed)
     }
 }
 
-/// Closures, each of which owns the token of the next.
+/// Closures in a chain: each owns the token of the next.
 private final class Chain: Sendable {
     private let length: Int
     private let dead = Atomic<Int>(0)

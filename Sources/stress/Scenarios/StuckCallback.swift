@@ -4,7 +4,8 @@ import Dispatch
 import Synchronization
 
 extension Scenario {
-    /// One callback blocks for the whole round; everything else goes on, on its registry and on others.
+    /// One callback blocks for the whole round; everything else goes on, on its registry and on
+    /// others.
     static let stuckCallback = Scenario(
         name: "stuck-callback",
         summary:
@@ -19,7 +20,8 @@ extension Scenario {
             "table replaced under a stuck callback", "P7.others-are-waited-for was judged",
             "P7.others-are-destroyed was judged",
         ],
-        // Bounds are held against the clock: among dozens of threads each would wait for a processor most of the time, and judge nothing.
+        // Bounds are held against the clock: among dozens of threads each would wait for a
+        // processor most of the time, and judge nothing.
         excluded: .crowd
     ) { round in
         let stuck = ObserverRegistry<UInt64>(label: "stuck")
@@ -86,7 +88,8 @@ extension Worker {
         bound.record(nanoseconds() - start, inLine: QueueTimes.own - inLine)
     }
 
-    /// Now and then waits until a closure is destroyed although a callback beside it is stuck. (P7, P14)
+    /// Now and then waits until a closure is destroyed although a callback beside it is stuck. (P7,
+    /// P14)
     fileprivate func awaitOthers(_ probe: ProbeReference, _ bound: TimedBound) {
         guard generator.oneIn(256) else { return }
         let isDestroyed = wait(bound) { probe.destroyed != 0 }

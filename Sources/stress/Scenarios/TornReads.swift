@@ -3,7 +3,8 @@
 import Glibc
 
 extension Scenario {
-    /// Values of several words, in the property and boxed, are read in every way while others change them without a pause.
+    /// Values of several words, in the property and boxed, are read in every way while others
+    /// change them without a pause.
     static let tornReads = Scenario(
         name: "torn-reads",
         summary: "values of several words are read while writers change them without a pause",

@@ -184,7 +184,8 @@ extension Worker {
         hit(1)
     }
 
-    /// Rings of bindings, of this thread's alone: a commit goes round once. A transform commits, too.
+    /// Makes rings of bindings that only this thread uses: a commit goes round once. A transform
+    /// commits, too.
     fileprivate func goRound() {
         let (first, second) = (Observed(0), Observed(0))
         let (third, fourth, other) = (Observed(0), Observed(0), Observed(0))
@@ -215,7 +216,7 @@ extension Worker {
         hit(2)
     }
 
-    /// A ring of bindings, of this thread's alone: a commit sets all of it.
+    /// Makes a ring of bindings that only this thread uses: a commit sets all of it.
     fileprivate func setRing() {
         let ring = (0...generator.below(4) + 1).map { _ in Observed(0) }
         let tokens = ring.indices.map { ring[$0].bind(to: ring[($0 + 1) % ring.count]) }

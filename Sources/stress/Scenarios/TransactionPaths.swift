@@ -4,7 +4,7 @@ import Glibc
 import Synchronization
 
 extension Scenario {
-    /// Commits through a path that is led elsewhere meanwhile, by sets and by the commits themselves.
+    /// Commits through a path while sets, and the commits themselves, lead it elsewhere.
     static let transactionPaths = Scenario(
         name: "transaction-paths",
         summary: "commits through a path against replacements, observers, bindings, snapshots and the deaths of roots",
@@ -170,8 +170,9 @@ extension Worker {
         hit(2)
     }
 
-    /// A root of this thread's, observed through a path together with another property, which goes while the observer is called. What is
-    /// committed from then on to where the path has led and to the other property is not received in part.
+    /// A root of this thread's, observed through a path together with another property, which goes
+    /// while the observer is called. What is committed from then on to where the path has led and
+    /// to the other property is not received in part.
     fileprivate func dropInCallback() {
         let (end, other, violations) = (PathEnd(0), Observed<UInt64>(0), round.violations)
         let root = Guarded<PathMiddle?>(PathMiddle(end))

@@ -78,14 +78,15 @@ private final class Transient: WeaklyObservable {
     let lifetime = ReferentLifetime()
 }
 
-/// A value of which a bank knows how many there are.
+/// A value whose live instances a bank counts.
 private final class Draft: Sendable {
     let number: Int
     private let count: Count
 
     init(_ bank: Bank, _ number: Int) {
         (self.number, count) = (number, bank.drafts)
-        // Relaxed, as below: looked at when all threads have ended, and the library has nothing left.
+        // Relaxed, as below: looked at when all threads have ended, and the library has nothing
+        // left.
         count.value.wrappingAdd(1, ordering: .relaxed)
     }
 
@@ -96,7 +97,8 @@ private final class Count: Sendable {
     let value = Atomic<Int>(0)
 }
 
-/// An observer of a pair that receives every commit once, whole, beginning with the one after its initial value.
+/// An observer of a pair that receives every commit once, whole, beginning with the one after its
+/// initial value.
 private final class PairWitness: Sendable {
     let token: ObservationToken
     private let latest: Latest
@@ -152,7 +154,7 @@ private final class Bank: Sendable {
     let right = Observed<UInt64>(0)
     let withdrawn: Group<(UInt64, UInt64)>
 
-    /// Of the drafts that are not destroyed.
+    /// Counts the drafts that are not destroyed.
     let drafts = Count()
 
     static let balance = 1_000_000
@@ -291,7 +293,7 @@ extension Worker {
         }
     }
 
-    /// What is published after a change of the tally was made with the tally of after it.
+    /// Checks that a mirror published after a change of the tally was made with the new tally.
     fileprivate func checkMirror(_ bank: Bank) {
         let tally = bank.tally.modify {
             $0 += 1
@@ -309,7 +311,8 @@ extension Worker {
         }
     }
 
-    /// Commits of a weak property of this thread alone: its referent dies in the body, before or after the change.
+    /// Commits a weak property that only this thread uses. The referent dies in the body, before or
+    /// after the change.
     fileprivate func commitReferent(_ bank: Bank) {
         let weak = WeakObserved<Transient>()
         var referent: Transient? = Transient()
@@ -340,7 +343,8 @@ extension Worker {
         for round in 1...4 {
             group.commit { transaction in
                 for step in 0..<3 { transaction[property] = Draft(bank, round * 10 + step) }
-                // Never. But the optimiser, which has left out the end of a draft of such a body, does not know.
+                // Never. But the optimiser, which has left out the end of a draft of such a body,
+                // does not know.
                 guard round < 0 else { return }
                 check((transaction[weak] === referent) == (round % 2 == 0), "P19.left-alone", "a referent")
             }

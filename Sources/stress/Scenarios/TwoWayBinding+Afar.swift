@@ -41,7 +41,8 @@ extension PathRoot {
     fileprivate func setNumber(_ value: UInt64) { middle.value.end.value?.number.value = value }
 }
 
-/// A cycle that leads through a path, and one through a group: a change passes each binding once, or twice.
+/// A cycle that leads through a path, and one through a group: a change passes each binding once,
+/// or twice.
 func checkCyclesFromAfar(_ round: Round) {
     for isGroup in [false, true] {
         let root = PathRoot(PathEnd(0))
@@ -62,7 +63,8 @@ func checkCyclesFromAfar(_ round: Round) {
             isGroup
             ? Group(root.first, root.middle).bind(to: other) { next($0.0) }
             : root.property(\.middle.end.number).bind(to: other) { next($0 ?? 0) }
-        // From here on the cycle can be stopped: the next binding closes it, and sets the first value.
+        // From here on the cycle can be stopped: the next binding closes it, and sets the first
+        // value.
         tokens.withLock { $0 = [there] }
         let back = other.bind(to: number, transform: next)
         passes.withLock { $0 = 0 }

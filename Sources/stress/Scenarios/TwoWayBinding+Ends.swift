@@ -2,7 +2,8 @@
 
 import Synchronization
 
-/// Both directions of a pair end with the observations of either side, and both sides count the pair until then. (P8)
+/// Both directions of a pair end with the observations of either side, and both sides count the
+/// pair until then. (P8)
 func checkEndsOfPairs(_ round: Round) {
     for isRight in [false, true] {
         let (left, right) = (Observed<UInt64>(1), Observed<UInt64>(0))
@@ -43,7 +44,8 @@ func checkCorrections(_ round: Round) {
     for token in tokens { token.cancelAndWaitBlocking() }
 }
 
-/// What another binding has passed on stays when a transform returns whose binding was cancelled meanwhile. (P3)
+/// Checks that a value passed on by another binding stays when a transform returns whose binding
+/// was cancelled while it ran. (P3)
 func checkCancellationInATransform(_ round: Round) {
     let (source, destination) = (Observed<UInt64>(0), Observed<UInt64>(0))
     let tokens = Mutex<[ObservationToken]>([])
@@ -64,7 +66,8 @@ func checkCancellationInATransform(_ round: Round) {
     withExtendedLifetime(lasting) {}
 }
 
-/// What has come round a cycle is later than a change that arrives at the binding afterwards. (P3)
+/// Checks that a value that has come round a cycle is later than a change that arrives at the
+/// binding afterwards. (P3)
 func checkCycleInACallback(_ round: Round) {
     let (source, destination) = (Observed<UInt64>(0), Observed<UInt64>(0))
     let tokens = [

@@ -4,7 +4,8 @@ import Glibc
 import Synchronization
 
 extension Scenario {
-    /// Bindings while everything around them moves: again and again a pair, a one-way binding and a ring, all threads setting all sides.
+    /// Bindings while everything around them moves: again and again a pair, a one-way binding and a
+    /// ring, all threads setting all sides.
     static let twoWayBinding = Scenario(
         name: "two-way-binding",
         summary: "setters on both sides of pairs, of chains and rings; sides die, bindings are cancelled",
@@ -61,7 +62,8 @@ private final class Rendezvous: Sendable {
 
     /// Waits for all. False if the round is over before they are here.
     func arrive(_ round: Round) -> Bool {
-        // Acquire and release: what one did before the meeting happens before what another does after it.
+        // Acquire and release: what one did before the meeting happens before what another does
+        // after it.
         let mine = arrivals.add(1, ordering: .acquiringAndReleasing).oldValue
         let all = (mine / threads + 1) * threads
         while arrivals.load(ordering: .acquiring) < all {
@@ -72,7 +74,7 @@ private final class Rendezvous: Sendable {
     }
 }
 
-/// What the threads set during one bindings.
+/// The properties that the threads set while one set of bindings lasts.
 private final class Bindings: Sendable {
     static let cycles = 8
 

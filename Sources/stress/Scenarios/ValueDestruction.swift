@@ -15,7 +15,8 @@ extension Scenario {
         windows: [
             "deinit that re-enters", "deinit that blocks", "borrowed while it was replaced", "P14.prompt was judged",
         ],
-        // P14.prompt is held against the clock: among dozens of threads each would wait for a processor most of the time, and judge nothing.
+        // P14.prompt is held against the clock: among dozens of threads each would wait for a
+        // processor most of the time, and judge nothing.
         excluded: [.crowd]
     ) { round in
         let property = Observed(TrackedValue(serial: 0))
@@ -88,7 +89,8 @@ extension Worker {
         let kind = generator.below(1_000)
         let maker = index
         let value = TrackedValue(serial: serial) {
-            // A thread of the scenario borrows values and never keeps one: it may be the last to release only its own.
+            // A thread of the scenario borrows values and never keeps one: it may be the last to
+            // release only its own.
             if let worker = Worker.current {
                 worker.check(
                     worker.index == maker,
@@ -106,8 +108,8 @@ extension Worker {
         return value.probe
     }
 
-    /// Now and then replaces its value and waits, without using the library, until the old one is destroyed; notes how long it
-    /// took. (P14)
+    /// Now and then replaces its value and waits, without using the library, until the old one is
+    /// destroyed; notes how long it took. (P14)
     fileprivate func awaitReplacement(
         of probe: ProbeReference,
         _ serial: UInt64,

@@ -164,7 +164,7 @@ extension Worker {
         check(isDelivered, "P2.weak-chain", "a change was not delivered on its thread")
     }
 
-    /// Reads a referent; the owner may let it go meanwhile.
+    /// Reads a referent while the owner may release it.
     fileprivate func read(_ property: WeakObserved<Mortal>, _ owner: Place<Mortal>, _ diaries: Diaries) {
         let referent = generator.oneIn(2) ? property.value : property.snapshot().value
         if generator.oneIn(4) { _ = owner.exchange(nil) }
@@ -203,7 +203,8 @@ extension Worker {
         probe.markDead()
     }
 
-    /// The property goes while what it refers to lives on, and must not remember it: at rest no observation may be left.
+    /// The property goes while what it refers to lives on, and must not remember it: at rest no
+    /// observation may be left.
     fileprivate func outliveProperty(of survivor: Mortal) {
         let token: ObservationToken
         do {
@@ -215,7 +216,8 @@ extension Worker {
         hit(4)
     }
 
-    /// A referent and a property of this thread's own: when the last reference is gone, the death has been delivered.
+    /// A referent and a property of this thread's own: when the last reference is gone, the death
+    /// has been delivered.
     fileprivate func seeDeath(_ diaries: Diaries) {
         let holder = Holder()
         let property = holder.referent

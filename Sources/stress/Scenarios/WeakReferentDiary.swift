@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What one thread has seen of referents and weak properties, in order.
+/// The referents and weak properties that one thread has seen, in order.
 final class Diary {
     /// A change of a weak property, as its first observer received it on this thread.
     struct Entry {
@@ -19,10 +19,11 @@ final class Diary {
     var deaths: [UInt64] = []
     /// The referent that this thread has read and is about to release.
     var reading: UInt64?
-    /// For each property what this thread is setting it to, until that change is delivered.
+    /// The value that this thread is setting each property to, until that change is delivered.
     var settings: [UInt64??] = [nil, nil]
     private(set) var entries: [Entry] = []
-    /// What the first observer received instead of what this thread had set.
+    /// Describes a value that the first observer received instead of the value that this thread had
+    /// set.
     private(set) var mistake: String?
 
     func note(_ change: Change<Mortal?>, property: Int) {
@@ -65,7 +66,8 @@ final class Diaries: @unchecked Sendable {
 // MARK: - At rest
 
 extension Round {
-    /// Checks what all threads have written down, when no referent has an owner any more but the survivors.
+    /// Checks what all threads have written down, when no referent has an owner any more but the
+    /// survivors.
     func check(_ diaries: Diaries, _ properties: [WeakObserved<Mortal>], survivors: Int) {
         guard violations.isEmpty else { return }
         let all = diaries.all
@@ -109,7 +111,8 @@ extension Round {
         }
     }
 
-    /// A change that no writer has made: to nil, because the referent has died before on the thread that delivers it.
+    /// A change that no writer has made: to nil, because the referent has died before on the thread
+    /// that delivers it.
     private func checkDeath(of referent: UInt64?, _ entry: Diary.Entry, _ diary: Diary) {
         check(
             referent != nil && entry.old == nil && entry.new == nil,
@@ -117,7 +120,8 @@ extension Round {
             "version \(entry.version) was set by no writer and is not the death of what was there"
         )
         guard let referent else { return }
-        // Mostly among the last: what died there later were the referents that its callbacks had dropped.
+        // Mostly among the last: what died there later were the referents that its callbacks had
+        // dropped.
         check(
             diary.deaths[..<entry.deathsBefore].reversed().contains(referent),
             "P12.successor-stays",

@@ -19,7 +19,7 @@ private struct Shown<Base: ObservableProperty>: ObservableProperty {
     var weakAttachment: WeakAttachment<Base.Value> { base.weakAttachment }
 }
 
-/// What a binding follows, and how it is set.
+/// The source that a binding follows, and how it is set.
 enum BoundSource: String, CaseIterable, Sendable {
     case property, path, replacedStep, group, list, view, viewOfPath, groupOfPaths, groupOfGroup, pathAndGroup
 

@@ -99,7 +99,7 @@ extension Promises.TwoWayBindingTests {
         second.cancelAndWaitBlocking()
         right.value = 7
         #expect(left.value == 6)
-        // A new one begins anew.
+        // A new binding begins again with the left value.
         let third = left.bindBidirectionally(with: right)
         #expect(right.value == 6)
         withExtendedLifetime(third) {}

@@ -3,7 +3,8 @@
 import ConcurrentObserve
 import Testing
 
-/// An observer that writes down what it receives and where, counts the callbacks that overlap, and blocks at one number until the test releases it.
+/// An observer that writes down what it receives and where, counts the callbacks that overlap, and
+/// blocks at one number until the test releases it.
 final class Audience: Sendable {
     private let log = Log<ReceivedEvent>()
     private let threads = Log<Int>()
@@ -30,7 +31,8 @@ final class Audience: Sendable {
     /// How many callbacks began while another one was running.
     var overlaps: Int { overlapping.value }
     var isInside: Bool { inside.value > 0 }
-    /// The ends of observations, each with how many callbacks had come before, and whether one was running.
+    /// The ends of observations, each with how many callbacks had come before, and whether one was
+    /// running.
     var ends: [String] { endLog.entries }
 
     func receive(_ received: ReceivedEvent) {
@@ -52,13 +54,15 @@ final class Audience: Sendable {
         }
     }
 
-    /// Waits for the end of an observation, and expects that it came once, and after the last callback. (P12)
+    /// Waits for the end of an observation, and expects that it came once, and after the last
+    /// callback. (P12)
     func expectEnd(_ end: ObservationEnd, sourceLocation: SourceLocation = #_sourceLocation) throws {
         try eventually("the end") { !self.ends.isEmpty }
         #expect(ends == ["\(end) after \(count)"], sourceLocation: sourceLocation)
     }
 
-    /// Has a change made that blocks the callback, on a thread of its own, and waits until it does.
+    /// Makes a change that blocks the callback, on a thread of its own, and waits until the
+    /// callback blocks.
     func block(by stage: Stage) throws -> TestThread {
         let thread = TestThread { stage.send(Self.blockingNumber) }
         try entered.wait()
@@ -76,14 +80,16 @@ final class Audience: Sendable {
         try eventually("\(count) events instead of \(self.count)") { self.count >= count }
     }
 
-    /// Waits until all that the observation was sent is dropped, or was delivered: an event counts as received when its callback begins.
+    /// Waits until all that the observation was sent is dropped, or was delivered: an event counts
+    /// as received when its callback begins.
     func waitUntilIdle(_ token: ObservationToken) throws {
         try token.waitUntilIdle()
         try wait(for: Int(token.counts.received))
         try eventually("the end of the last callback") { !isInside }
     }
 
-    /// What is wrong with the changes: versions that are not consecutive, old values that are not the new ones before. (P2, P4)
+    /// The mistakes in the changes: versions that are not consecutive, old values that are not the
+    /// new ones before. (P2, P4)
     var mistakes: [String] {
         var mistakes: [String] = []
         let changes = received.filter { $0.kind == .initial || $0.kind == .change }

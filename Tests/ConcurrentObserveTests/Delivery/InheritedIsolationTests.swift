@@ -8,7 +8,7 @@ extension Promises {
     struct InheritedIsolationTests {}
 }
 
-/// What is passed to `observeIsolated`.
+/// The closure that is passed to `observeIsolated`.
 private enum Passed: Sendable {
     /// A closure that mentions its actor, one that does not, and a method of the actor's.
     case mentioning, silent, method

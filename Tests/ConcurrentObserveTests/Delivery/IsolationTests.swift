@@ -56,7 +56,8 @@ private actor Tally {
         _ = property.observeIsolated(buffering: .unbounded, isolation: other, note)
     }
 
-    /// Counts on this actor for as long as callbacks are to come: one that ran elsewhere would lose counts.
+    /// Counts on this actor for as long as callbacks are to come: one that ran elsewhere would lose
+    /// counts.
     func tallyUp(while isGoingOn: @Sendable () -> Bool) async {
         while isGoingOn() {
             for _ in 0..<1_000 {
@@ -98,7 +99,7 @@ private actor Tally {
     }
 }
 
-/// What is passed to `observe`.
+/// The form of the callback that is passed to `observe`.
 enum Form: String, CaseIterable, Sendable {
     case closure, method
 }

@@ -3,7 +3,8 @@
 import ConcurrentObserve
 import Dispatch
 
-/// An actor that a test may block, or hold up: its jobs run on a dispatch queue, and take no thread of the cooperative pool.
+/// An actor that a test may block, or hold up: its jobs run on a dispatch queue, and take no thread
+/// of the cooperative pool.
 actor Listener {
     private let executor = QueueExecutor()
     private let life: Life?

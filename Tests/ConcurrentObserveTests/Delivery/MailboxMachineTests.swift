@@ -91,7 +91,7 @@ private struct MachineAndModel: ~Copyable {
     private var isUncounted = false
     /// Whether the consumer runs. If not, it must be woken for the next event.
     private var isAwake: Bool
-    /// For each flush, the events that it waits for.
+    /// The flushes, each with the events that it waits for.
     private var flushes: [(flush: Flush, events: Set<Int>)] = []
     private var order: [Int] = []
 

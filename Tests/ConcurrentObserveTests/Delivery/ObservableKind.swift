@@ -6,7 +6,7 @@ import ConcurrentObserve
 enum ObservableKind: String, CaseIterable, Sendable {
     case property, readOnly, oneStepPath, path, withoutDuplicates, group, list, weak, weakPath, registry
 
-    /// Those that have a value.
+    /// The kinds that have a value.
     static let properties = allCases.filter { $0 != .registry }
 }
 

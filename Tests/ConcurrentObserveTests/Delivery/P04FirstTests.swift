@@ -36,7 +36,8 @@ extension Promises.P04FirstTests {
         let (thing, use) = (ObservableThing(kind), WaitingUse(number: 3, timeout: timeout))
         _ = thing.with(use)
         let waited = use.waited.take()!
-        // A list that is being observed may fold what changes meanwhile: the first question comes after that.
+        // While a list begins to be observed, several changes may become one: the first question
+        // comes after that.
         if kind == .registry {
             try await eventuallyAsync("the observation") { thing.observationCounts.allSatisfy { $0 == 1 } }
         } else {

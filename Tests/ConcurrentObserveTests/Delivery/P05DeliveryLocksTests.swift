@@ -183,7 +183,8 @@ extension Promises.P05DeliveryLocksTests {
             shelf.box.value.thing.value = Thing(3)
         }
         try Process.settle()
-        // The first change makes room for none of the others, which are dropped; one is destroyed, and sets the same property.
+        // The first change makes room for none of the others, which are dropped; one is destroyed,
+        // and sets the same property.
         exit.happen()
         try first.join()
         try lives.waitUntilNoneIsLeft()
@@ -209,7 +210,7 @@ private final class Guarded: Sendable {
 // MARK: - Traps
 
 extension Promises.P05DeliveryLocksTests {
-    /// What is given a buffer without room.
+    /// The observation that is given a buffer without room.
     enum Roomless: String, CaseIterable, Codable, Sendable {
         case serial, queue, actor, isolated, registry, path, changes, values, events, pathValues, observationActor
 

@@ -33,7 +33,8 @@ extension Promises.P07DeliveryBlockingTests {
             }
         }
         try receiveAll(others[..<Route.allCases.count])
-        // Not yet: the thread that is in a serial callback has not notified the paths after it of its change, and these wait for that version.
+        // Not yet: the thread that is in a serial callback has not notified the paths after it of
+        // its change, and these wait for that version.
         if (route, origin) != (.serial, .path) { try receiveAll(others[Route.allCases.count...]) }
         // Others begin, are called and waited for.
         let goesOn = anotherThreadFinishes {

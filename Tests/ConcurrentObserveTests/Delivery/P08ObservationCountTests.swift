@@ -22,7 +22,7 @@ private final class Lingering: Sendable {
 
     var isClosureThere: Bool { lives.alive == 1 }
 
-    /// Has the closure destroyed.
+    /// Lets the closure be destroyed, and waits for it.
     func leave() throws {
         destruction.happen()
         try lives.waitUntilNoneIsLeft()

@@ -105,7 +105,8 @@ extension Promises.P08TakenEventsTests {
     }
 }
 
-/// An observer whose first two callbacks block: what comes during the first one is taken at once, when that returns.
+/// An observer whose first two callbacks block: what comes during the first one is taken at once,
+/// when that returns.
 private final class TakenEvents: Sendable {
     /// Keeps no event: what a mailbox drops is gone.
     let registry = ObserverRegistry<Life?>()

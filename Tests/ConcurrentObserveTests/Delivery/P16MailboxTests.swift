@@ -29,7 +29,7 @@ extension Promises.P16MailboxTests {
         property.value = 0
 
         let now = ConcurrentObserveDiagnostics.current()
-        // Other tests run meanwhile, and deliver what they had before.
+        // Other tests run at the same time, and deliver events that were pending before.
         #expect(now.pendingEvents >= 13_000 - before && now.peakPendingEvents >= now.pendingEvents)
         let largest = ConcurrentObserveDiagnostics.largestMailboxes(1_000)
         let found = largest.filter { ["mileage", "dashboard", "logins"].contains($0.label) }

@@ -5,8 +5,8 @@ import Dispatch
 import Testing
 
 extension Promises {
-    /// Every policy, with every filter, of every kind of property, in every delivery: what is delivered and counted, against an oracle that
-    /// takes one event after the other.
+    /// Every policy, with every filter, of every kind of property, in every delivery: what is
+    /// delivered and counted, against an oracle that takes one event after the other.
     @Suite("P1 P2 P3 P4 The product of policies, filters, properties and deliveries", .timeLimit(.minutes(5)))
     struct PolicyProductTests {}
 }
@@ -198,7 +198,7 @@ extension Buffering {
 }
 
 extension String {
-    /// Of a line "reason old → new @version".
+    /// The new value in a line "reason old → new @version".
     fileprivate var onlyNew: String { String(split(separator: " ").dropLast().last!) }
 }
 

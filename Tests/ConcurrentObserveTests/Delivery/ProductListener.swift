@@ -74,7 +74,7 @@ protocol ProductAttachment {
 
 private final class ProductToken: ProductAttachment {
     private let token: ObservationToken
-    /// What keeps a derived value.
+    /// The property that keeps a derived value alive.
     private var property: Any?
 
     init(_ token: ObservationToken, keeping property: Any) { (self.token, self.property) = (token, property) }

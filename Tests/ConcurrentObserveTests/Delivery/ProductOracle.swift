@@ -2,7 +2,7 @@
 
 import ConcurrentObserve
 
-/// What stands between a property and its observer in the product of policies.
+/// A filter between a property and its observer, in the product of policies.
 enum ProductFilter: String, CaseIterable, Sendable {
     case none, distinct, twice, rule
 
@@ -26,7 +26,7 @@ func productRule(_ first: Int, _ second: Int) -> Bool { first >= 0 && second >= 
 /// The number of a value that is nil.
 let productNil = -1
 
-/// What a property has, as the oracle knows it.
+/// The value of a property, as the oracle knows it.
 struct ProductValue: Sendable, Equatable {
     let number: Int
     /// Whether the value is nil by now: a weak property's referent that has died.
@@ -48,16 +48,16 @@ struct ProductOracle {
         let reason: ChangeReason
         let value: ProductValue
         let version: UInt64
-        /// What the property had before.
+        /// The property's value before.
         var before: ProductValue?
     }
 
     let buffering: Buffering
     let filter: ProductFilter
-    /// What the observer has received last, or what the property had when the observation began; nil if an initial delivery was asked for,
-    /// and nothing has been delivered.
+    /// The value that the observer has received last, or the property's value when the observation
+    /// began. Nil if an initial delivery was asked for, and nothing has been delivered.
     private(set) var last: ProductValue?
-    /// What the observer has seen of that.
+    /// The part of that value that the observer has seen.
     private var lastSeen: Int
     private(set) var received: [String] = []
     private(set) var dropped = 0
@@ -102,7 +102,8 @@ struct ProductOracle {
         while !waiting.isEmpty { deliverFirst() }
     }
 
-    /// Delivers until the last event that is not left out: an iterator looks at the others when it is asked again.
+    /// Delivers until the last event that is not left out: an iterator looks at the others when it
+    /// is asked again.
     ///
     /// - Returns: How many were delivered.
     mutating func drainThroughLast() -> Int {

@@ -6,7 +6,7 @@ import ConcurrentObserve
 enum ProductKind: String, CaseIterable, Sendable {
     case int, string, object, readOnly, weak, oneStepPath, path, optionalPath, weakPath, group, list, map
 
-    /// Those that deliver before a change, too.
+    /// Whether changes are delivered before they are made, too.
     var hasPrior: Bool {
         switch self {
         case .int, .string, .object, .readOnly, .weak, .oneStepPath: true
@@ -63,7 +63,7 @@ final class ProductSubject {
     /// Keeps the referents that are not killed.
     private(set) var referents: [(object: ProductObject, isDead: Flag)]
     private var present: ProductValue
-    /// What the observed property shows: a derived value leaves out changes itself.
+    /// The value that the observed property shows: a derived value leaves out changes itself.
     private(set) var shown: ProductValue
     private(set) var version: UInt64 = 0
     /// Called with every change before it is made.

@@ -19,7 +19,8 @@ private final class Root: ConcurrentObservable { let leaf = Observed(Leaf()) }
 private struct BusyQueue {
     let queue = DispatchQueue(label: "busy")
 
-    /// Has the queue wait for `gate`, after all that it has to do already. Returns what happens when it has got there.
+    /// Makes the queue wait for `gate`, after the work that it has already. Returns a signal of the
+    /// moment when the queue waits.
     func block(until gate: Signal) -> Signal {
         let reached = Signal("the queue's block")
         queue.async {

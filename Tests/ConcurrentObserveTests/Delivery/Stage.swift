@@ -6,19 +6,19 @@ import Dispatch
 /// The ways in which callbacks are delivered that are not inline.
 enum Route: String, CaseIterable, Sendable {
     case serial, queue, concurrentQueue
-    /// On an actor; by a closure that is isolated to an actor; by one that is passed in an actor's code
-    /// and carries no isolation.
+    /// On an actor; by a closure that is isolated to an actor; by one that is passed in an actor's
+    /// code and carries no isolation.
     case actor, isolated, written
     /// On an observation actor.
     case observationActor
 
-    /// Those that a `Delivery` names: all forms of `observe` can use them.
+    /// The stages that a `Delivery` names: all forms of `observe` can use them.
     static let named = [serial, queue, concurrentQueue, observationActor]
 
-    /// Those whose callbacks may block: not on the threads of the cooperative pool.
+    /// The stages whose callbacks may block: not on the threads of the cooperative pool.
     static let blocking = allCases.filter { $0 != .observationActor }
 
-    /// Those that a `Delivery` names, and whose callbacks may block.
+    /// The stages that a `Delivery` names, and whose callbacks may block.
     static let namedBlocking = named.filter { $0 != .observationActor }
 }
 
@@ -26,11 +26,11 @@ enum Route: String, CaseIterable, Sendable {
 enum Origin: String, CaseIterable, Sendable {
     case property, path, registry
 
-    /// Those whose changes have versions.
+    /// The origins whose changes have versions.
     static let versioned = [property, path]
 }
 
-/// What an observer of any source has received.
+/// An event that an observer of any source has received.
 struct ReceivedEvent: Sendable, Equatable, CustomStringConvertible {
     enum Kind: Sendable { case initial, prior, change }
 
@@ -69,7 +69,8 @@ final class Room: Sendable {
         queue = DispatchQueue(label: "a room", attributes: route == .concurrentQueue ? .concurrent : [])
     }
 
-    /// The delivery that the route names. The room keeps the observation actor, and has one for each policy in turn.
+    /// The delivery that the route names. The room keeps the observation actor, and has one for
+    /// each policy in turn.
     func delivery(_ buffering: Buffering) -> Delivery {
         switch route {
         case .serial: return .serial(buffering: buffering)
@@ -233,7 +234,7 @@ final class Stage: Sendable {
 // MARK: - Observing
 
 extension Stage {
-    /// What has the number: no registry.
+    /// The observed property with the number. A registry has none.
     var observed: any ObservableProperty<Int> {
         switch origin {
         case .property: property.value!

@@ -14,7 +14,7 @@ final class Waited: Sendable {
         case refused
     }
 
-    /// What a predicate throws that accepts nothing.
+    /// Thrown by a predicate that accepts nothing.
     struct Refusal: Error {}
 
     private let log: Log<Int>
@@ -28,7 +28,8 @@ final class Waited: Sendable {
     /// Waits until it was asked about so many.
     func isAsked(_ count: Int) async throws { try await eventuallyAsync("question \(count)") { log.count >= count } }
 
-    /// - Parameter wait: Passes its parameter to `first`. The parameter throws for a negative number.
+    /// - Parameter wait: Passes its parameter to `first`. The parameter throws for a negative
+    ///   number.
     init(for number: Int, _ wait: @escaping @Sendable ((Int) throws -> Bool) async throws -> Int) {
         let log = Log<Int>()
         self.log = log
@@ -90,7 +91,8 @@ extension Waited {
         }
     }
 
-    /// Waits until the task observes the stage: until it was asked about the present number, where there is one.
+    /// Waits until the task observes the stage: until it was asked about the present number, where
+    /// there is one.
     func begins(_ stage: Stage) async throws {
         if stage.origin == .registry {
             try await eventuallyAsync("the observation") { stage.observationCount == 1 }

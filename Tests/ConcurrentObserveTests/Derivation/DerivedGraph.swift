@@ -50,7 +50,8 @@ final class DerivedGraph: Sendable {
         })
     }
 
-    /// Begins with these as the last ones: reads them first, so that their first runs are not counted.
+    /// Begins with these as the last ones: reads them first, so that their first runs are not
+    /// counted.
     func begin<Value>(_ last: Derived<Value>...) {
         for derived in last {
             _ = derived.value
@@ -84,7 +85,7 @@ final class DerivedGraph: Sendable {
         return entries[before...].joined(separator: " ")
     }
 
-    /// What the observer has received since the last look.
+    /// The changes that the observer has received since the last look.
     var news: String {
         let entries = received.entries
         let before = taken.withLock { taken in
@@ -115,8 +116,8 @@ final class DerivedGraph: Sendable {
 enum Mishap: Error, Equatable { case zero, negative }
 
 extension Promises {
-    /// Cases that public test suites of reactive libraries pin down, in our terms: each with its number, and an outcome of our choice
-    /// where these suites disagree.
+    /// Cases that public test suites of reactive libraries pin down, in our terms: each with its
+    /// number, and an outcome of our choice where these suites disagree.
     @Suite("Derived values: cases of reactive suites")
     struct DerivedCases {}
 }

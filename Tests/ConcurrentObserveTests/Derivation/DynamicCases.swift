@@ -102,7 +102,8 @@ extension Promises.DerivedCases {
 
     @Test("R042 What is not needed any more does not run: a source before it has changed")
     func r042() {
-        // The two changes come one after the other, and no read between them: to a reader they are one.
+        // The two changes come one after the other, and no read between them: to a reader they are
+        // one.
         let (graph, a, b) = (DerivedGraph(.read), Observed(0), Observed(0))
         let c = graph.derived("c") { get in get(b) }
         let d = graph.derived("d") { get in get(a) == 0 ? get(c) : 0 }

@@ -57,7 +57,8 @@ extension Promises.DerivedCases {
         }
         graph.begin(c)
         a.value = 1
-        // The error equals the one before, so that what catches it need not run. (Other suites: it runs, since errors are not compared.)
+        // The error equals the one before, so that what catches it need not run. (Other suites: it
+        // runs, since errors are not compared.)
         graph.expect(c, "ok", "b", "")
     }
 

@@ -2,16 +2,19 @@
 
 import ConcurrentObserve
 
-/// A grid of milomg/js-reactivity-benchmark: each node of a layer sums some of the layer above, the first layer are properties.
+/// A grid of milomg/js-reactivity-benchmark: each node of a layer sums some of the layer above, the
+/// first layer are properties.
 struct Grid: Sendable, CustomStringConvertible {
-    /// How many nodes a node sums, how many a layer has, how many layers there are with the properties'.
+    /// How many nodes a node sums, how many a layer has, how many layers there are with the
+    /// properties'.
     let (sources, width, layers): (Int, Int, Int)
     /// Which part of the nodes skips one of those that it sums, if the first is odd.
     let dynamic: Double
     /// Which part of the last layer is not read.
     let unread: Double
     let writes: Int
-    /// What is published for so many writes: the sum of what is read, and how many functions have run.
+    /// The published results for this number of writes: the sum of the values read, and how many
+    /// functions have run.
     let (sum, evaluations): (Double, Int)
 
     static let all = [
@@ -61,8 +64,10 @@ struct Grid: Sendable, CustomStringConvertible {
         return sum
     }
 
-    /// Begins with even values, as all that is written is even, and so nothing is skipped. Runs the workload twice, as the benchmark does, which warms up first, here with other values, so that each write that is counted is a change.
-    /// Returns what was read, and how many functions ran the second time.
+    /// Begins with even values, as all that is written is even, and so nothing is skipped. Runs the
+    /// workload twice, as the benchmark does, which warms up first, here with other values, so that
+    /// each write that is counted is a change. Returns what was read, and how many functions ran
+    /// the second time.
     func run(writes: Int) -> (sum: Double, evaluations: Int) {
         let count = Counter()
         let (kinds, readIndices) = shape
@@ -116,7 +121,8 @@ struct Grid: Sendable, CustomStringConvertible {
         return read.reduce(0) { $0 + row[$1] }
     }
 
-    /// How many nodes run for so many writes, if each changes its property, and no sum is odd: those that lead from the property to one that is read.
+    /// How many nodes run for so many writes, if each changes its property, and no sum is odd:
+    /// those that lead from the property to one that is read.
     func expectedEvaluations(writes: Int) -> Int {
         let read = shape.read
         var needed: [Set<Int>] = [Set(read)]
@@ -134,7 +140,8 @@ struct Grid: Sendable, CustomStringConvertible {
     }
 }
 
-/// Chris Doty-Humphrey's generator of that name, seeded by a hash of a text: what the benchmark draws its graphs with.
+/// Chris Doty-Humphrey's generator of that name, seeded by a hash of a text: what the benchmark
+/// draws its graphs with.
 struct SmallFastCounter {
     private var (a, b, c, d): (UInt32, UInt32, UInt32, UInt32)
 

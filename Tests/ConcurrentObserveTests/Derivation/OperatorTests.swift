@@ -55,14 +55,15 @@ extension Promises.OperatorTests {
         ]
     }
 
-    /// Their names: arguments live as long as the process, and a weak property observes its referent as long.
+    /// Their names: arguments live as long as the process, and a weak property observes its
+    /// referent as long.
     static var names: [String] { sources.map(\.name) }
 
     private func source(_ name: String) throws -> Source {
         try #require(Self.sources.first { $0.name == name })
     }
 
-    /// What comes of a source's numbers by each operator: ten times as much.
+    /// The result of each operator on a source's numbers: ten times as much.
     private func results(of source: some ObservableProperty<Int>) -> [(String, Derived<Int>)] {
         let nine = Observed(9)
         return [

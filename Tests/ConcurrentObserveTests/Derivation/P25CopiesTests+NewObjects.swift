@@ -3,7 +3,8 @@
 import ConcurrentObserve
 import Testing
 
-// Functions that other threads lead to new objects whenever they run. Their evaluations end once these threads pause.
+// Functions that other threads lead to new objects whenever they run. Their evaluations end once
+// these threads pause.
 
 extension Promises.P25CopiesTests {
     /// Runs that lead to new objects: more than it takes until the function runs on copies.

@@ -11,10 +11,11 @@ extension Promises {
 }
 
 extension Promises.P25CopiesTests {
-    /// Runs that are disturbed at most: an evaluation that does not end by itself then ends, too late.
+    /// Runs that are disturbed at most: an evaluation that does not end by itself then ends, too
+    /// late.
     static let mostDisturbed = 1_000
-    /// Runs of one function for one read: some on what is there, one to learn what it reads, one on copies, one more for
-    /// each shape.
+    /// Runs of one function for one read: some on what is there, one to learn what it reads, one on
+    /// copies, one more for each shape.
     static let mostRuns = 16
 
     @Test("P25 A read ends though a source changes in each run, and nothing is of a mixture")

@@ -186,14 +186,14 @@ extension Promises.P25ReportedRingTests {
     }
 }
 
-/// What observers have received, on one thread.
+/// The values that observers have received, on one thread.
 private final class ReceivedValues<Value: Sendable>: Sendable {
     private let values = Observed<[Value]>([])
     var all: [Value] { values.value }
     func add(_ value: Value) { values.modify { $0.append(value) } }
 }
 
-/// What a process that has ended wrote about its end.
+/// The text that a process that has ended wrote about its end.
 private func errors(of process: ExitTest.Result?) -> String {
     process.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
 }

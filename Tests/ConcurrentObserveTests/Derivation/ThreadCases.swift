@@ -28,7 +28,8 @@ extension Promises.DerivedCases {
             }
         }
         #expect(c.value == 100_000 && falls.value == 0)
-        // Published at most once for each change. (Other suites: run. Here a reader that finds the function running evaluates for itself.)
+        // Published at most once for each change. (Other suites: run. Here a reader that finds the
+        // function running evaluates for itself.)
         #expect(received.count <= 10_000 && runs.value <= 20_001)
         #expect(received.changes.map(\.version) == (1...UInt64(received.count)).map { $0 })
         token.cancel()
@@ -65,7 +66,8 @@ extension Promises.DerivedCases {
         a.value = 1
         let wrong = Counter()
         try onThreads(16) { _ in if c.snapshot() != (1, 1) { wrong.increment() } }
-        // One result, not one run: a thread that finds another evaluating does not wait for it, since that could close a ring.
+        // One result, not one run: a thread that finds another evaluating does not wait for it,
+        // since that could close a ring.
         #expect(wrong.value == 0 && (2...17).contains(runs.value) && c.version == 1)
     }
 
@@ -195,7 +197,8 @@ extension Promises.DerivedCases {
     func r122(isStatic: Bool) throws {
         let seats = 5
         let eats = (0..<seats).map { _ in Observed(false) }
-        // A fork is held by the neighbour on its left, on its right, or by neither; by both it never is.
+        // A fork is held by the neighbour on its left, on its right, or by neither; by both it
+        // never is.
         let forks = (0..<seats).map { index -> Derived<Int> in
             let (left, right) = (eats[index], eats[(index + 1) % seats])
             if isStatic { return Derived(left, right) { ($0 ? 1 : 0) + ($1 ? 1 : 0) } }

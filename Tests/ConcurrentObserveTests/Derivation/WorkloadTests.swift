@@ -4,14 +4,16 @@ import ConcurrentObserve
 import Testing
 
 extension Promises {
-    /// The workloads of js-reactivity-benchmark, with their exact results and how often functions run.
+    /// The workloads of js-reactivity-benchmark, with their exact results and how often functions
+    /// run.
     @Suite("Derived values: workloads of reactive benchmarks")
     struct DerivedWorkloads {}
 }
 
 extension Promises.DerivedWorkloads {
     #if DEBUG
-    /// A debug build runs a part of the writes; a release build all, and must get what is published.
+    /// A debug build runs a part of the writes; a release build all, and must get what is
+    /// published.
     static let share = 200
     #else
     static let share = 1
@@ -178,8 +180,8 @@ extension Promises.DerivedWorkloads {
         withExtendedLifetime(tokens) {}
     }
 
-    /// Layers of four, each observed, over four sources. Before the sources are set the other way round, and after, the last layer has the
-    /// values that are published.
+    /// Layers of four, each observed, over four sources. Before the sources are set the other way
+    /// round, and after, the last layer has the values that are published.
     @Test(
         "P23 cellx: layers of four",
         arguments: [
@@ -219,7 +221,8 @@ extension Promises.DerivedWorkloads {
         for token in tokens { token.cancel() }
     }
 
-    /// How many functions run when the sources are set the other way round: those of which an argument changes; and how many results differ.
+    /// How many functions run when the sources are set the other way round, which are the functions
+    /// with a changed argument; and how many results differ.
     private static func changesOfCellx(_ layers: Int) -> (runs: Int, calls: Int) {
         var (before, after) = ([1, 2, 3, 4], [4, 3, 2, 1])
         var (runs, calls) = (4, 0)

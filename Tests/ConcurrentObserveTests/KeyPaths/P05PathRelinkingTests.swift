@@ -26,7 +26,8 @@ private final class Yard: ConcurrentObservable {
 }
 
 extension Promises.P05PathRelinkingTests {
-    /// What the deinitialiser does with the property whose change has relinked the paths.
+    /// The property that the deinitialiser sets: the new end, or the property whose change has
+    /// relinked the paths.
     enum Deed: String, CaseIterable, Sendable { case setsTheNewEnd, setsTheLink }
 
     @Test(

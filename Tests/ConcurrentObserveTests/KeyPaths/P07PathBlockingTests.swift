@@ -9,7 +9,7 @@ extension Promises {
 }
 
 extension Promises.P07PathBlockingTests {
-    /// What blocks the callback.
+    /// The delivery that blocks the callback.
     enum Delivery: String, CaseIterable, Sendable { case initial, prior, change, replacement }
 
     @Test("P7 A callback that blocks holds up neither another path nor its own", arguments: Delivery.allCases)
@@ -52,7 +52,8 @@ extension Promises.P07PathBlockingTests {
             car.setPressure(21)
         }
         #expect(goesOn)
-        // Changes of both paths are delivered meanwhile: replacements of both steps, and the changes of the new ends.
+        // While it blocks, changes of both paths are delivered: replacements of both steps, and the
+        // changes of the new ends.
         let expected = [
             "pathChanged(depth: 1) 10", "valueChanged 11", "pathChanged(depth: 0) 20", "valueChanged 21",
         ]
@@ -118,7 +119,8 @@ extension Promises.P07PathBlockingTests {
         }
         let middle = Weak(root.other.value!)
         let replacing = TestThread {
-            // While this thread relinks the path, its first step is replaced, and nothing but the path is left of the second.
+            // While this thread relinks the path, its first step is replaced, and nothing but the
+            // path is left of the second.
             inner.part.value = Gauge.Part(2) {
                 root.other.value = Gauge(Gauge.Part(0), other: Gauge(Gauge.Part(3)))
                 // Or the path's thread keeps it, and releases it in time.

@@ -26,7 +26,7 @@ extension Promises.P11PathLifetimeTests {
         #expect(weak.object == nil)
         #expect(tokens.dropLast().allSatisfy { !$0.isActive })
         #expect(handle.value?.isActive == false)
-        // That of the group ends on a thread of the library.
+        // The group's observation ends on a thread of the library.
         try eventually("the end of the group's") { !tokens.last!.isActive }
         try lives.waitUntilNoneIsLeft()
     }

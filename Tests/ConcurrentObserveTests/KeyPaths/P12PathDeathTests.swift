@@ -67,7 +67,7 @@ extension Promises.P12PathDeathTests {
         #expect(received.lines == ["sourceDeleted"])
     }
 
-    /// What is being delivered when the root goes.
+    /// The delivery that is running when the root dies.
     enum Delivery: String, CaseIterable, Sendable { case change, replacement, prior }
 
     @Test(

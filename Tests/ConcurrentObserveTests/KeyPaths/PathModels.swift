@@ -88,7 +88,8 @@ extension ReceivedChanges where Value: Equatable {
         changes.filter { $0.reason != .initial && $0.reason != .prior }.sorted { $0.version < $1.version }
     }
 
-    /// What is wrong with the chain: versions 1, 2, 3, …, each once, each beginning where the one before has ended. (P2)
+    /// The mistakes in the chain: it must have versions 1, 2, 3, …, each once, each beginning where
+    /// the one before has ended. (P2)
     ///
     /// - Parameter first: The value at the registration.
     func mistakes(from first: Value) -> [String] {

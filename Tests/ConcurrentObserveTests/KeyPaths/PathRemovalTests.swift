@@ -221,7 +221,7 @@ extension Promises.PathRemovalTests {
         #expect(!token.isActive)
     }
 
-    /// What is removed.
+    /// The object of a removal.
     enum Removal: String, CaseIterable, Sendable {
         case object, owner, property
 

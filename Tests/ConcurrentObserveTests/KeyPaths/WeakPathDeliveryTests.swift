@@ -18,7 +18,7 @@ private final class Firm: ConcurrentObservable {
     let other = Observed<Team?>(nil)
 }
 
-/// What leads to the weak property.
+/// The path that leads to the weak property.
 enum WeakPath: String, CaseIterable, Sendable { case oneStep, twoSteps, optional }
 
 /// A firm, a path in it, and the property that the path leads to.
@@ -110,7 +110,8 @@ extension Promises.WeakPathDeliveryTests {
         }
         try eventually("201 changes instead of \(received.count)") { received.count == 201 }
         #expect(received.versions.map(\.version) == Array(1...201))
-        // The last of those that come before the blocked thread are delivered on the others' threads.
+        // The last of those that come before the blocked thread are delivered on the others'
+        // threads.
         #expect(serial.count == 201)
         exit.happen()
         try blocked.join()

@@ -20,7 +20,7 @@ private final class Team: ConcurrentObservable, ObservationSource {
     func cancelAllObservations() { ObservationToken.cancelAll(of: lead, branch) }
 }
 
-/// What an observer has received, in lines.
+/// The changes that an observer has received, as lines.
 private final class Lines: Sendable {
     private let lines = Slot<[String]>([])
 

@@ -47,7 +47,8 @@ private func address(_ array: [Int]) -> UInt {
 }
 
 extension [Int] {
-    /// Changes two elements, the second in place, and returns where the elements were before and are afterwards.
+    /// Changes two elements, the second in place, and returns where the elements were before and
+    /// are afterwards.
     fileprivate mutating func edit() -> (before: UInt, after: UInt) {
         let before = address(self)
         self[0] = -1

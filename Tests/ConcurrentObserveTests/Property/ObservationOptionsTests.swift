@@ -204,7 +204,8 @@ extension Promises.ObservationOptionsTests {
         property.value!.value = 1
         property.value!.value = nil
         #expect(distinct.lines == plain.lines)
-        // The second is equal: its prior delivery comes in any case, because values are compared later.
+        // The second is equal: its prior delivery comes in any case, because values are compared
+        // later.
         property.value!.value = nil
         #expect(plain.count == 3 + (options.contains(.initial) ? 1 : 0) + (options.contains(.prior) ? 3 : 0))
         #expect(distinct.count == plain.count - 1)

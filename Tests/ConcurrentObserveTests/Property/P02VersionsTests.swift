@@ -105,7 +105,7 @@ extension Promises.P02VersionsTests {
     @Test("P2 A snapshot's value is that of its version, in each kind of memory", arguments: numberedTypes.indices)
     func snapshots(index: Int) throws { try valueOfItsVersion(numberedTypes[index]) }
 
-    /// Every change adds one, so that the number says which version a value is of.
+    /// Every change adds one, so that the number shows which version has the value.
     private func valueOfItsVersion<Value: Numbered>(_ type: Value.Type) throws {
         let property = Observed(Value(number: 0))
         let mistakes = Log<String>()
@@ -120,7 +120,7 @@ extension Promises.P02VersionsTests {
                 working.add(-1)
             } else {
                 var last = 0
-                /// What this thread sees is never older than what it has seen before.
+                /// Checks that this thread sees nothing older than before.
                 func see(_ seen: Int, _ how: String) {
                     if seen < last { mistakes.append("\(how): \(seen) after \(last)") }
                     last = seen

@@ -8,7 +8,7 @@ extension Promises {
     struct P05ModifyMisuseTests {}
 }
 
-/// What must not be done with a property inside its own `modify`.
+/// An operation that is forbidden on a property inside its own `modify`.
 enum Misuse: String, CaseIterable, Codable, Sendable {
     case set, exchange, compareExchange, compareExchangeInVain, modify, observe, observeInitial, observeValues
     case observeWithHandle, observeForOwner, observeRemovingDuplicates

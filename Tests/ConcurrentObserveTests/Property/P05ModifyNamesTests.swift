@@ -29,7 +29,7 @@ enum NamedMisuse: String, CaseIterable, Codable, Sendable {
         }
     }
 
-    /// What the message says of the two.
+    /// The parts of the message that name the two properties.
     var names: [String] {
         switch self {
         case .unlabelled:

@@ -17,7 +17,7 @@ extension Promises.P05PropertyLocksTests {
             valueDeinit
         case exchangedDeinit, refusedDeinit
 
-        /// Has the library run `code` there, once.
+        /// Makes the library run `userCode` there, once.
         func run(_ property: Observed<Compared>, _ userCode: @escaping @Sendable () -> Void) throws {
             let steps = Counter()
             let code: @Sendable () -> Void = { if steps.increment() == 1 { userCode() } }
@@ -133,7 +133,8 @@ extension Promises.P05PropertyLocksTests {
                 if modifying { property.modify { $0 = lives.make() } } else { property.value = lives.make() }
             }
             property.value = nil
-            // Until all have died this thread must exist: otherwise its number could be given to another.
+            // Until all have died this thread must exist: otherwise its number could be given to
+            // another.
             _ = try? lives.waitUntilNoneIsLeft()
             withExtendedLifetime(tokens) {}
         }
@@ -149,7 +150,8 @@ extension Promises.P05PropertyLocksTests {
         let finished = Log<Bool>()
         let expected = Compared(1) {
             guard comparisons.increment() == 1 else { return }
-            // Replaced, and reclaimed, while it is being compared: the only copy left is the one that was found.
+            // Replaced, and reclaimed, while it is being compared: the only copy left is the one
+            // that was found.
             property.value!.value = Compared(1)
             let isReclaimed = anotherThreadFinishes { _ = try? Process.settle() }
             finished.append(isReclaimed && lives.alive == 1)

@@ -91,7 +91,8 @@ extension Promises.P08PropertyCancelTests {
         try eventually("all ends") { ends.count >= 200 }
         try Process.settle()
         #expect(ends.entries == Array(repeating: .cancelled, count: 200))
-        // Each thread changes only what it has cancelled; the other's change may still be under way.
+        // Each thread changes only what it has cancelled; the other's change may still be under
+        // way.
         #expect(received.count <= 200)
         #expect(ConcurrentObserveDiagnostics.current().liveObservers == before)
     }

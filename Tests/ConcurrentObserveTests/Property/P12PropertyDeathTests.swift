@@ -62,7 +62,8 @@ extension Promises.P12PropertyDeathTests {
         try onNewThread {
             dropping.append(threadNumber())
             property.clear()
-            // Until all are delivered this thread must exist: otherwise its number could be given to another.
+            // Until all are delivered this thread must exist: otherwise its number could be given
+            // to another.
             _ = try? eventually("all ends") { received.count >= 20 }
         }
         try Process.settle()
@@ -134,7 +135,8 @@ extension Promises.P12PropertyDeathTests {
         let order = Log<String>()
         let (entered, exit, ended) = (Signal("the callback"), Signal("the callback's release"), Signal("the end"))
         let token = property.value!.observe { change in
-            // The change keeps its property no longer: it dies while its last callback runs, or just after.
+            // The change keeps its property no longer: it dies while its last callback runs, or
+            // just after.
             property.clear()
             entered.happen()
             exit.hold()

@@ -125,7 +125,7 @@ extension Promises.P13PropertyOwnerTests {
 // MARK: - Noticing the death
 
 extension Promises.P13PropertyOwnerTests {
-    /// What notices a dead owner.
+    /// An operation that notices a dead owner.
     struct Look: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let look: @Sendable (Observed<Int>, ObservationToken) -> Void

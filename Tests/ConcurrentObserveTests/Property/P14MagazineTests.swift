@@ -10,8 +10,8 @@ extension Promises {
 }
 
 extension Promises.P14MagazineTests {
-    /// A property and a value that was put into it, whose memory shows whether anything else references it: changing it in place then
-    /// copies nothing.
+    /// A property and a value that was put into it, whose memory shows whether anything else
+    /// references it: changing it in place then copies nothing.
     class Probe {
         func replace() {}
         func borrow(_ body: () -> Void) {}
@@ -108,7 +108,7 @@ private func reserved(_ text: String) -> String {
 
 @Sendable
 private func arrayAddress<Element>(_ array: inout [Element]) -> UInt {
-    // Safe: an address only, of which the buffer is the array's own.
+    // Safe: an address only, whose buffer is the array's own.
     unsafe array.withUnsafeMutableBufferPointer { UInt(bitPattern: $0.baseAddress) }
 }
 

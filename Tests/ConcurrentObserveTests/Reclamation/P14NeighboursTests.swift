@@ -76,8 +76,9 @@ extension Promises.P14NeighboursTests {
             }
             try lives.waitUntilNoneIsLeft()
             let (count, processors) = (Set(threads.entries).count, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
-            // Where other programs keep the processors, a thread that computes looks as if it waited: nothing can
-            // be said. If the threads wait for each other, they have all processors.
+            // Where other programs keep the processors, a thread that computes looks as if it
+            // waited: nothing can be said. If the threads wait for each other, they have all
+            // processors.
             let computed = Duration.microseconds(clock() - start.computed)
             let haveAll = computed > (ContinuousClock.now - start.wall) * processors * 0.9
             if !haveAll, waits.entries.reduce(.zero, +) > .milliseconds(20) { return }
@@ -105,8 +106,8 @@ extension Promises.P14NeighboursTests {
             token.clear()
             return try lives.waitUntilNoneIsLeft()
         }
-        // The pause of the reclamation thread takes a millisecond; what has to be done at a link takes less than
-        // a tenth of it.
+        // The pause of the reclamation thread takes a millisecond; what has to be done at a link
+        // takes less than a tenth of it.
         #expect(times.min()! < .microseconds(500) * count, "of \(times)")
         try Process.settle()
     }

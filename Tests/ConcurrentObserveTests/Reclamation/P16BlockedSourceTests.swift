@@ -22,8 +22,8 @@ extension Promises.P16BlockedSourceTests {
                     retired.increment()
                 }
             }
-            // Half of the room that all sources share. Long looks: on a busy machine a thread may get no processor for a while, which
-            // is no pause.
+            // Half of the room that all sources share. Long looks: on a busy machine a thread may
+            // get no processor for a while, which is no pause.
             try eventually("the pause") {
                 let before = retired.value
                 usleep(200_000)
@@ -146,8 +146,8 @@ private func block(_ registry: ObserverRegistry<Int>, times: Int) throws {
 }
 
 extension ObserverRegistry<Int> {
-    /// Observes with a closure that has the only reference to an object: its `deinit` never runs on the calling thread, however long that is
-    /// held up after the cancellation.
+    /// Observes with a closure that has the only reference to an object: its `deinit` never runs on
+    /// the calling thread, however long that is held up after the cancellation.
     fileprivate func observe(taking life: Slot<Life>) -> ObservationToken {
         observe { [life = life.take()] _ in life?.touch() }
     }

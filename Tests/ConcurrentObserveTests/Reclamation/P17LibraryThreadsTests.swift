@@ -14,7 +14,8 @@ extension Promises {
 enum Scheduling: String, CaseIterable, Codable, Sendable {
     case ordinary, idle, batch, realTime
 
-    /// Has the calling thread scheduled so, on one processor alone. False if that is not permitted.
+    /// Schedules the calling thread in this way, on one processor only. Returns false if that is
+    /// not permitted.
     func apply() -> Bool {
         // One bit for each processor: the first of those that the thread may use.
         var processors = [UInt](repeating: 0, count: 128)
@@ -86,7 +87,7 @@ extension Promises.P17LibraryThreadsTests {
     }
 }
 
-/// What the system says of a thread.
+/// A thread, as the system describes it.
 private struct SystemThread {
     let name: String
     let policy: Int

@@ -104,7 +104,7 @@ extension Promises.P17ThreadsTests {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [place] in
             Process.limitLife(seconds: 20)
             place.enterOnNewThread { pthread_exit(nil) }
-            // Reached without the trap alone.
+            // Reached only without the trap.
             exit(EXIT_SUCCESS)
         }
         let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
@@ -163,14 +163,14 @@ private enum ExitingThreads {
         return key
     }
 
-    /// Has the destructor called when the thread exits.
+    /// Makes the thread call the destructor when it exits.
     static func mark(_ key: pthread_key_t) {
         // Safe: the value is not followed.
         unsafe _ = pthread_setspecific(key, UnsafeRawPointer(bitPattern: 1))
     }
 }
 
-/// What a thread does.
+/// The work of a thread.
 private final class Work: Sendable {
     let body: @Sendable () -> Void
     init(_ body: @escaping @Sendable () -> Void) { self.body = body }
@@ -180,7 +180,7 @@ private final class Work: Sendable {
 enum Inside: String, CaseIterable, Codable, Sendable {
     case notification, nested, change, modify, withValue, initial, serial, deinitialiser, onEnd
 
-    /// Has `leave` called there, and waits until the thread has gone.
+    /// Makes a new thread call `leave` there, and waits until the thread has ended.
     func enterOnNewThread(_ leave: @escaping @Sendable () -> Void) {
         let thread = TestThread { enter(leave) }
         try? thread.join()

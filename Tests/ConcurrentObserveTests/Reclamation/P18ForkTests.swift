@@ -67,8 +67,8 @@ private struct Readable: Sendable {
     let referent = Referent("referent")
     let weak: WeakObserved<Referent>
 
-    /// Reads all once: what the runtime makes on first use it makes under locks, which a fork may find
-    /// taken. (Hazards)
+    /// Reads all once: what the runtime makes on first use it makes under locks, which a fork may
+    /// find taken. (Hazards)
     init() {
         weak = WeakObserved(referent)
         check(areRead, "the values in the parent")

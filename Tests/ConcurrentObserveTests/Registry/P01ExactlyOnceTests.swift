@@ -55,7 +55,8 @@ extension Promises.P01ExactlyOnceTests {
     func afterMany() {
         let (before, after) = (ObserverRegistry<Int>(), ObserverRegistry<Int>())
         let (stray, received, ends) = (Counter(), Counter(), Log<ObservationEnd>())
-        // The memory of those whose token is dropped is recycled; of those whose token is kept, it must not be.
+        // The memory of those whose token is dropped is recycled; of those whose token is kept, it
+        // must not be.
         let ended = (0..<2_000).compactMap { number in
             let token = before.observe { _ in stray.increment() }
             token.cancel()
@@ -274,7 +275,8 @@ extension Promises.P01ExactlyOnceTests {
             for round in 0..<rounds {
                 let event = thread * rounds + round
                 let received = Counter()
-                // More of them every few rounds, so that the table grows and is compacted while others walk it.
+                // More of them every few rounds, so that the table grows and is compacted while
+                // others walk it.
                 let others = (0..<(round % 20)).map { _ in registry.observe { _ in } }
                 let token = registry.observe { if $0 == event { received.increment() } }
                 registry.notify(event)
@@ -323,7 +325,8 @@ extension Promises.P01ExactlyOnceTests {
     }
 }
 
-/// Suspends the task until its executor resumes it. `Task.yield()` would put it in the queue of the global executor, not of its own.
+/// Suspends the task until its executor resumes it. `Task.yield()` would put it in the queue of the
+/// global executor, not of its own.
 private func resumedLater() async {
     await withCheckedContinuation { continuation in
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(1)) { continuation.resume() }

@@ -88,7 +88,7 @@ extension Promises.P05NoUserCodeUnderLocksTests {
     func nothingIsHeld() throws {
         let registry = ObserverRegistry<Int>()
         let finished = Log<String>()
-        /// What another thread does meanwhile; the caller waits for it inside user code.
+        /// Runs every operation on another thread; the caller waits for it inside user code.
         let everything: @Sendable (String) -> Void = { place in
             let done = Signal("another thread's operations")
             let thread = TestThread {
@@ -142,7 +142,8 @@ extension Promises.P05NoUserCodeUnderLocksTests {
                 ending.end(token, of: registry)
                 registry.value?.notify(1)
             }
-            // Until all have died this thread must exist: otherwise its number could be given to another.
+            // Until all have died this thread must exist: otherwise its number could be given to
+            // another.
             _ = try? lives.waitUntilNoneIsLeft()
         }
         #expect(lives.dead == rounds)

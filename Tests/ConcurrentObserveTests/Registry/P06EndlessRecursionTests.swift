@@ -81,7 +81,7 @@ extension Promises.P06EndlessRecursionTests {
     @Test("P6 It traps on the main thread")
     func mainThread() async { await expectTrap(.notify, stackSize: 0) }
 
-    /// - Parameter stackSize: That of the thread; 0 for the main thread.
+    /// - Parameter stackSize: The thread's stack; 0 for the main thread.
     private func expectTrap(_ recursion: EndlessRecursion, stackSize: Int) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             [recursion, stackSize] in

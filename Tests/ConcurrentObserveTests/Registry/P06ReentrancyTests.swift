@@ -66,7 +66,7 @@ extension Promises.P06ReentrancyTests {
             case .grown:
                 for _ in 0..<100 { tokens.append(registry.observe { _ in }) }
             case .compacted:
-                // Full of the dead, then full again: the next table holds the living alone.
+                // Full of the dead, then full again: the next table holds only the living.
                 for _ in 0..<100 { _ = registry.observe { _ in } }
             case .none, .inANestedNotification:
                 break

@@ -4,7 +4,8 @@ import ConcurrentObserve
 import Testing
 
 extension Promises {
-    /// A callback may block for as long as it likes: it delays its own thread, and the threads that wait for the same observation.
+    /// A callback may block for as long as it likes: it delays its own thread, and the threads that
+    /// wait for the same observation.
     @Suite("P7 Blocking callbacks")
     struct P07BlockingCallbacksTests {}
 }

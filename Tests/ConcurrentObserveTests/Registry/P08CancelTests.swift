@@ -242,13 +242,15 @@ extension Promises.P08CancelTests {
             let calls = Counter()
             let deaths = Counter()
             var tokens = observe(registry, times: 10_000, calls, deaths)
-            // The same once with memory: the library's threads exist, and the language's runtime knows all types involved.
+            // The same once with memory: the library's threads exist, and the language's runtime
+            // knows all types involved.
             let first = observe(registry, times: 10_000, calls, deaths)
             cancelAndNotify(first, registry)
             try Process.settle()
             let callsBefore = calls.value
 
-            // Nor a thread: the system may have the stack of one that has ended, but not what it needs to run.
+            // Nor a thread: the system may have the stack of one that has ended, but not what it
+            // needs to run.
             Process.withoutMoreThreads {
                 Process.withoutMoreMemory { cancelAndNotify(tokens, registry) }
             }

@@ -9,7 +9,7 @@ extension Promises {
     struct P08SimultaneousEndsTests {}
 }
 
-/// What is observed, how, and by whom.
+/// The sources, the deliveries and the owners of a test.
 private struct Ground: Sendable {
     struct Sources: Sendable {
         let property = Observed(0)
@@ -29,7 +29,7 @@ private struct Ground: Sendable {
     var car: Car { sources.value!.car }
 }
 
-/// A kind of observation, all of which `Ground.property` or `Ground.car` ends.
+/// A kind of observation. `Ground.property` or `Ground.car` ends each kind.
 private enum Kind: CaseIterable {
     case inline, serial, queue, path, serialPath, group, serialGroup, pair, pairFromTheOtherSide
 
@@ -66,8 +66,9 @@ private enum Kind: CaseIterable {
 private enum End: CaseIterable {
     case token, source, several, owner, commit, death
 
-    /// Whether it ends this kind before it returns. The owner of a pair is the other side. What waits in a mailbox comes before the end by
-    /// the source's death, and a group ends soon after its members. (P12)
+    /// Whether it ends this kind before it returns. The owner of a pair is the other side. What
+    /// waits in a mailbox comes before the end by the source's death, and a group ends soon after
+    /// its members. (P12)
     func ends(_ kind: Kind) -> Bool {
         switch self {
         case .owner: !kind.isOfPair
@@ -76,7 +77,8 @@ private enum End: CaseIterable {
         }
     }
 
-    /// Whether it can come together with `other`. A source does not die while another thread uses it.
+    /// Whether it can come together with `other`. A source does not die while another thread uses
+    /// it.
     func meets(_ other: End) -> Bool {
         self != .death && other != .death || self == .token || other == .token
     }
@@ -105,7 +107,7 @@ private enum End: CaseIterable {
     }
 }
 
-/// What a thread has found when its end had returned.
+/// The state that a thread has found when its end had returned.
 private struct Finding: Sendable, Hashable {
     let kind: Kind
     let ends: [End]

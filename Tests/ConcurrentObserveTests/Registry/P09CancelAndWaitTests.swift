@@ -362,7 +362,8 @@ extension Promises.P09CancelAndWaitTests {
                 finished.increment()
             }
         }
-        // More tasks wait than the pool has threads; others are served all the same, often enough for all to have begun.
+        // More tasks wait than the pool has threads; others are served all the same, often enough
+        // for all to have begun.
         for _ in 0..<20 {
             let served = Signal("a task besides the waiting ones")
             Task { served.happen() }

@@ -252,7 +252,7 @@ extension Promises.P10TokenLifetimeTests {
     }
 }
 
-/// What many closures add to.
+/// A sum that many closures add to.
 private final class Sum: Sendable {
     private let sum = Atomic<Int>(0)
 

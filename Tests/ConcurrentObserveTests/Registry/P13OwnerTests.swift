@@ -106,7 +106,7 @@ extension Promises.P13OwnerTests {
 // MARK: - Noticing the death
 
 extension Promises.P13OwnerTests {
-    /// What notices a dead owner.
+    /// An operation that notices a dead owner.
     struct Look: Sendable, CustomTestStringConvertible {
         let testDescription: String
         let look: @Sendable (ObserverRegistry<Int>, ObservationToken) -> Void

@@ -4,7 +4,8 @@ import ConcurrentObserve
 import Testing
 
 extension Promises {
-    /// What a test can see of it: the path works at every depth. That it takes no lock is the disassembly check's to prove.
+    /// Tests that the notify path works at every depth. The check of the disassembly proves that it
+    /// takes no lock.
     @Suite("P15 The notify path")
     struct P15NestingTests {}
 }

@@ -3,7 +3,8 @@
 import FoundationEssentials
 import Testing
 
-/// Expects that each line of an article's code stands in a file of tests below its mark "The article's code", which compiles and runs.
+/// Expects that each line of an article's code stands in a file of tests below its mark "The
+/// article's code", which compiles and runs.
 ///
 /// - Parameters:
 ///   - name: The article's, without its ending.
@@ -15,7 +16,7 @@ func expectArticle(_ name: String, in file: String) throws {
         contentsOfFile: root + "/Sources/ConcurrentObserve/ConcurrentObserve.docc/\(name).md",
         encoding: .utf8
     )
-    // Code alone, and nothing above it.
+    // Only code, and nothing above it.
     let code = source.components(separatedBy: "// MARK: - The article's code").last!
         .split(separator: "\n").filter { !$0.contains("//") }.joined(separator: "\n").withoutSpace
     // Every other part is between two fences.

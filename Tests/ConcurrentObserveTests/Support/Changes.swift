@@ -3,11 +3,13 @@
 import ConcurrentObserve
 
 extension Change {
-    /// The change in one line: its reason, old and new value, version. "-" stands for a missing old value.
+    /// The change in one line: its reason, old and new value, version. "-" stands for a missing old
+    /// value.
     var line: String { "\(reason) \(old.map { "\($0)" } ?? "-") → \(new) @\(version)" }
 }
 
-/// What one observer received, on any threads: changes, and the end, in the order of their arrival.
+/// The changes that an observer received, and the end, in the order of their arrival, on any
+/// threads.
 final class ReceivedChanges<Value: Sendable>: EndRecorder {
     private enum Entry: Sendable {
         case change(Change<Value>)
@@ -26,7 +28,7 @@ final class ReceivedChanges<Value: Sendable>: EndRecorder {
         log.entries.compactMap { if case .end(let end) = $0 { end } else { nil } }
     }
 
-    /// The changes as lines, and the ends by their name alone, in the order of their arrival.
+    /// The changes as lines, and the ends by their names, in the order of their arrival.
     var lines: [String] {
         log.entries.map { entry in
             switch entry {
@@ -47,7 +49,7 @@ final class ReceivedChanges<Value: Sendable>: EndRecorder {
     }
 }
 
-/// What writes down ends of observations, among what it received before.
+/// A recorder of the ends of observations, among the changes that it received before.
 protocol EndRecorder: Sendable {
     /// The first end has been written down.
     var ended: Signal { get }

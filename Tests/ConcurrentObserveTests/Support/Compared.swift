@@ -13,7 +13,7 @@ struct Compared: Equatable, Sendable {
         self.atComparison = atComparison
     }
 
-    /// What the left and then the right value does comes first.
+    /// Runs the left and then the right value's closure before comparing.
     static func == (left: Compared, right: Compared) -> Bool {
         left.atComparison?()
         right.atComparison?()

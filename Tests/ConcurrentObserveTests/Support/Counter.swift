@@ -25,7 +25,7 @@ final class Flag: Sendable {
     func set() { flag.store(true, ordering: .sequentiallyConsistent) }
 }
 
-/// What happened, in order, on any threads.
+/// A list of what happened, in order, on any threads.
 final class Log<Element: Sendable>: Sendable {
     private let list = Mutex<[Element]>([])
 
@@ -35,7 +35,8 @@ final class Log<Element: Sendable>: Sendable {
     func append(_ element: Element) { list.withLock { $0.append(element) } }
 }
 
-/// A place for something that several threads exchange. What is taken out is released by the caller, under no lock.
+/// A place for something that several threads exchange. What is taken out is released by the
+/// caller, under no lock.
 final class Slot<Content: Sendable>: Sendable {
     private let content: Mutex<Content?>
 

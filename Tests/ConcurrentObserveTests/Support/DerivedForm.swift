@@ -11,7 +11,7 @@ enum DerivedForm: String, CaseIterable, Sendable {
 
     private actor Target {}
 
-    /// What goes on.
+    /// A running observation, and what keeps it running.
     struct Going: Sendable {
         /// Nil for a sequence.
         let token: ObservationToken?
@@ -24,7 +24,8 @@ enum DerivedForm: String, CaseIterable, Sendable {
         }
     }
 
-    /// Begins to observe; `received` has the numbers that come after this returned, and the end by itself.
+    /// Begins to observe; `received` has the numbers that come after this returned, and the end by
+    /// itself.
     func begin(_ property: some ObservableProperty<Int>, _ received: ReceivedNumbers) -> Going {
         func going(_ token: ObservationToken, _ kept: any Sendable...) -> Going {
             token.onEnd { received.append($0) }

@@ -2,7 +2,8 @@
 
 import ConcurrentObserve
 
-/// A plant whose turbine has a derived value, and the roots of everything that a `DerivedKind` observes.
+/// A plant whose turbine has a derived value, and the roots of everything that a `DerivedKind`
+/// observes.
 ///
 /// Nothing else retains them: releasing this is the death of the source.
 final class DerivedSources: Sendable {
@@ -23,7 +24,7 @@ final class DerivedSources: Sendable {
         var tens: Derived<Int> { storedTens.derived { [number] in Derived { get in get(number) * 10 } } }
     }
 
-    /// What a weak property refers to.
+    /// The referent of a weak property.
     final class Guest: WeaklyObservable {
         let lifetime = ReferentLifetime()
         let number: Int
@@ -51,7 +52,8 @@ final class DerivedSources: Sendable {
     }
 }
 
-/// The ways to a derived value that nothing but its observation retains: ten times the sources' number.
+/// The ways to a derived value that nothing but its observation retains: ten times the sources'
+/// number.
 enum DerivedKind: String, CaseIterable, Sendable {
     case map, mapOfMap = "map of map", combine, diamond, names, manyNames = "many names"
     case withoutDuplicates = "without duplicates", comparing, readOnly = "of a read-only view", weak =

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An object that counts its death: captured by a closure, it shows when the closure was destroyed, and where.
+/// An object that counts its death: captured by a closure, it shows when the closure was destroyed,
+/// and where.
 final class Life: Sendable {
     private let lives: Lives
     private let atDeath: (@Sendable () -> Void)?
@@ -43,7 +44,8 @@ final class Lives: Sendable {
         try eventually("the end of \(alive) captured objects") { alive == 0 }
     }
 
-    /// Waits until `condition` holds. The patience is for each next death: how long all take depends on how busy the machine is.
+    /// Waits until `condition` holds. The patience is for each next death: how long all take
+    /// depends on how busy the machine is.
     func wait(for what: String, until condition: () -> Bool) throws {
         var (count, begin) = (dead, ContinuousClock.now)
         while !condition() {
@@ -59,8 +61,8 @@ final class Lives: Sendable {
     }
 }
 
-/// Counts its death and does nothing else: no lock, which a forked child could not use (the standard library's `Mutex` traps
-/// there when it is contended), and no memory.
+/// Counts its death and does nothing else: no lock, which a forked child could not use (the
+/// standard library's `Mutex` traps there when it is contended), and no memory.
 final class Mortal: Sendable {
     private let deaths: Counter
 

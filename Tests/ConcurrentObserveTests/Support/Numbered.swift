@@ -2,7 +2,8 @@
 
 import Synchronization
 
-/// A value made of a number, all of whose memory must agree: of each way in which a property keeps values there is one.
+/// A value made of a number, all of whose memory must agree: of each way in which a property keeps
+/// values there is one.
 protocol Numbered: Sendable, Equatable {
     init(number: Int)
     var number: Int { get }

@@ -44,9 +44,11 @@ enum Process {
         return fork()
     }
 
-    /// Has the process killed after a while, so that a process that hangs ends with a status of its own.
+    /// Lets the system kill the process after a while, so that a process that hangs ends with a
+    /// status of its own.
     ///
-    /// The threads of a pool block signals, and a child that such a thread has forked inherits that.
+    /// The threads of a pool block signals, and a child that such a thread has forked inherits
+    /// that.
     static func limitLife(seconds: UInt32) {
         var signals = sigset_t()
         unsafe sigemptyset(&signals)
@@ -55,9 +57,11 @@ enum Process {
         alarm(seconds)
     }
 
-    /// The exit status of a child: 0 if all went well, the signal's number plus 256 if it was killed.
+    /// The exit status of a child: 0 if all went well, the signal's number plus 256 if it was
+    /// killed.
     ///
-    /// A child that has not ended after 40 seconds is killed: it may hang before it can limit its own life, in the handlers of the fork.
+    /// A child that has not ended after 40 seconds is killed: it may hang before it can limit its
+    /// own life, in the handlers of the fork.
     static func status(of child: pid_t) -> Int {
         var status: Int32 = 0
         let deadline = ContinuousClock.now + .seconds(40)
@@ -76,7 +80,8 @@ enum Process {
         }
     }
 
-    /// Runs `body` while the process's address space cannot grow: no mapping, no thread, no larger heap.
+    /// Runs `body` while the process's address space cannot grow: no mapping, no thread, no larger
+    /// heap.
     static func withoutMoreMemory(_ body: () -> Void) {
         var before = rlimit()
         unsafe getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &before)
@@ -90,10 +95,12 @@ enum Process {
         body()
     }
 
-    /// Runs `body` while the system has no thread to give, but to who asks for a stack of a size of its own.
+    /// Runs `body` while the system has no thread to give, but to who asks for a stack of a size of
+    /// its own.
     static func withoutMoreThreads(_ body: () -> Void) {
         typealias Access = @convention(c) (UnsafeMutablePointer<pthread_attr_t>) -> Int32
-        // Safe: these are the functions' types; looked up because the importer does not see GNU's own.
+        // Safe: these are the functions' types; looked up because the importer does not see GNU's
+        // own.
         let getDefault = unsafe unsafeBitCast(dlsym(nil, "pthread_getattr_default_np"), to: Access.self)
         let setDefault = unsafe unsafeBitCast(dlsym(nil, "pthread_setattr_default_np"), to: Access.self)
         var before = pthread_attr_t()

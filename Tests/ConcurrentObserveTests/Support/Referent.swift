@@ -2,7 +2,7 @@
 
 import ConcurrentObserve
 
-/// What weak properties under test refer to. It has a name, and may report its end.
+/// The referent of weak properties under test. It has a name, and may report its end.
 final class Referent: WeaklyObservable, CustomStringConvertible {
     let description: String
     let lifetime = ReferentLifetime()
@@ -21,12 +21,12 @@ final class Referent: WeaklyObservable, CustomStringConvertible {
     deinit { atDeinit?(self) }
 }
 
-/// What one observer of a weak property received, as lines: they keep no referent.
+/// The changes that an observer of a weak property received, as lines: they keep no referent.
 final class ReceivedReferents: EndRecorder {
     private let log = Log<String>()
     let ended = Signal("the end of a weak property's observation")
 
-    /// In the order of their arrival. "-" stands for a missing old value; an end has its name alone.
+    /// In the order of their arrival. "-" stands for a missing old value; an end is its name.
     var lines: [String] { log.entries }
     var count: Int { log.count }
 

@@ -3,16 +3,17 @@
 import Dispatch
 import Synchronization
 
-/// How long a test waits for something that must happen. Far beyond what a loaded machine needs: reaching it is a failure.
+/// How long a test waits for something that must happen. Far beyond what a loaded machine needs:
+/// reaching it is a failure.
 let patience = Duration.seconds(20)
 
 /// How long a test looks at something that must not happen.
 ///
-/// Such a look can only pass wrongly, never fail wrongly: a call that wrongly does not wait returns within microseconds, so that
-/// even this short a look sees it.
+/// Such a look can only pass wrongly, never fail wrongly: a call that wrongly does not wait returns
+/// within microseconds, so that even this short a look sees it.
 let glance = Duration.milliseconds(40)
 
-/// Something that a test has waited for in vain.
+/// Something that a test has waited for and that has not happened.
 struct WaitedInVain: Error, CustomStringConvertible {
     let description: String
 
@@ -24,7 +25,7 @@ final class Signal: Sendable {
     private let name: String
     private let semaphore = DispatchSemaphore(value: 0)
 
-    /// - Parameter name: What happens, for the message of a wait in vain.
+    /// - Parameter name: What happens, for the message of a wait that fails.
     init(_ name: String) { self.name = name }
 
     /// Lets everybody who waits go on, now and later.
@@ -44,7 +45,8 @@ final class Signal: Sendable {
         if !happens(within: patience) { throw WaitedInVain(for: name) }
     }
 
-    /// Waits inside a callback, which cannot throw. Fails after the patience, so that a failing test comes to an end.
+    /// Waits inside a callback, which cannot throw. Fails after the patience, so that a failing
+    /// test comes to an end.
     func hold() { happens(within: patience) }
 
     /// Waits without a thread of the cooperative pool.

@@ -39,14 +39,16 @@ final class TestThread: Sendable {
         _ = thread.withLock { pthread_join($0, nil) }
     }
 
-    /// Stops the thread for a moment, wherever it is, as a scheduler does once in a long while. Not after `join`.
+    /// Stops the thread for a moment, wherever it is, as a scheduler does once in a long while. Not
+    /// after `join`.
     func interrupt() {
         Self.installHandler
         thread.withLock { _ = pthread_kill($0, SIGUSR1) }
     }
 
     private static let installHandler: Void = {
-        // Longer than it takes others to do many things, shorter than a time slice of the scheduler.
+        // Longer than it takes others to do many things, shorter than a time slice of the
+        // scheduler.
         signal(SIGUSR1) { _ in usleep(50) }
     }()
 
@@ -91,7 +93,8 @@ final class StartingLine: Sendable {
 /// Runs `body` on a new thread and waits for it.
 func onNewThread(_ body: @escaping @Sendable () -> Void) throws { try TestThread(body).join() }
 
-/// Whether another thread gets through `body` while the caller waits for it, inside user code perhaps.
+/// Whether another thread gets through `body` while the caller waits for it, inside user code
+/// perhaps.
 func anotherThreadFinishes(_ body: @escaping @Sendable () -> Void) -> Bool {
     let done = Signal("the end of another thread's work")
     let thread = TestThread {
@@ -113,7 +116,8 @@ private let currentThread = unsafe unsafeBitCast(dlsym(nil, "gettid"), to: (@con
 /// Between two looks at something that is not signalled.
 func briefPause() { usleep(200) }
 
-/// Work for other threads while the test's own keeps going: runs `body` again and again until `stop()`.
+/// Work for other threads while the test's own keeps going: runs `body` again and again until
+/// `stop()`.
 final class Hammer: Sendable {
     private let isStopped = Flag()
     private let steps = Counter()

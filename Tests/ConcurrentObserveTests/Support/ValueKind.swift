@@ -30,7 +30,7 @@ struct ValueKind: Sendable, CustomTestStringConvertible {
     func exerciseGenerically() -> [String] { unspecialised.run() }
 }
 
-/// Reached through its conformance alone, so that the compiler cannot make code for one type of it.
+/// Called only through this protocol, so that the compiler cannot specialise the code for one type.
 private protocol Exercise: Sendable {
     func run() -> [String]
 }

@@ -228,7 +228,7 @@ extension Promises.P19CommitTests {
 
 // MARK: - Misuse
 
-/// What must not be done inside the body of a commit.
+/// An operation that is forbidden inside the body of a commit.
 enum CommitMisuse: String, CaseIterable, Codable, Sendable {
     case setAnother, modifyAnother, exchangeAnother, setMember, modifyMember, commitAgain, commitMember, outsider
     case observeMember, derived, setInModify, commitInModify, setHeld

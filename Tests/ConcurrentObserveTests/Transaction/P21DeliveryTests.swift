@@ -231,7 +231,8 @@ extension Promises.P21DeliveryTests {
                 }
             }
         }
-        // A thread that has delivered enough of the others' commits leaves the rest to a thread of the library.
+        // A thread that has delivered enough of the others' commits leaves the rest to a thread of
+        // the library.
         await token.flush()
         #expect(mistakes.value == 0 && received.value == 6_000)
         #expect(last.value! == (4_000, 4_000, 2_000))

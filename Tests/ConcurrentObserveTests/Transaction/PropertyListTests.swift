@@ -68,7 +68,8 @@ extension Promises.PropertyListTests {
         try writers.waitUntilWarm()
         let mistakes = Counter()
         for _ in 0..<20_000 {
-            // From the last set to the first: no later one is ever behind, and none is two steps ahead.
+            // From the last set to the first: no later one is ever behind, and none is two steps
+            // ahead.
             let value = list.snapshot().value
             if value != value.sorted() || value[4] > value[0] + 1 { mistakes.increment() }
         }

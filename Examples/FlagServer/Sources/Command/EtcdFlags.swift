@@ -12,7 +12,8 @@ extension FlagService {
     /// Makes the flags those of etcd's keys `/flags/NAME`, which all servers of a fleet show.
     mutating func follow(_ configuration: EtcdConfiguration) {
         var configuration = configuration
-        // A member that stands still keeps changes back for three seconds at most, and another is asked.
+        // A member that stands still keeps changes back for three seconds at most, and another is
+        // asked.
         configuration.probeInterval = .seconds(1)
         configuration.probeTimeout = .seconds(2)
         let mirror = EtcdMirror<Flag>(
@@ -44,7 +45,8 @@ extension FlagService {
     }
 }
 
-/// Keeps the flags equal to the mirror's keys. A key that is not there, or never had a good value, is a flag that is off.
+/// Keeps the flags equal to the mirror's keys. A key that is not there, or never had a good value,
+/// is a flag that is off.
 private struct MirroredFlags: Service {
     let mirror: EtcdMirror<Flag>
     let flags: FeatureFlags
@@ -52,7 +54,8 @@ private struct MirroredFlags: Service {
     let hasFlags: Observed<Bool>
 
     func run() async throws {
-        // On the mirror's task, one revision after the other, each as one commit: when a change has been written, the flags have it.
+        // On the mirror's task, one revision after the other, each as one commit: when a change has
+        // been written, the flags have it.
         let token = mirror.contents.observe { change in
             let changed = Flag.Name.allCases.filter { name in
                 change.old?.entries[name.key]?.revision != change.new.entries[name.key]?.revision
@@ -60,7 +63,8 @@ private struct MirroredFlags: Service {
             guard !changed.isEmpty else { return }
             flags.show(
                 changed.map { name in
-                    // The same number on every server: that of the transaction that has changed or removed the key.
+                    // The same number on every server: the transaction that has changed or removed
+                    // the key has it.
                     let entry = change.new.entries[name.key]
                     let revision = entry?.revision ?? change.new.revision
                     return FlagState(
@@ -116,7 +120,8 @@ extension EtcdMirror where Engine == EtcdEngine, Value == Flag {
             try await waitUntil(Int64(clamping: version), within: .seconds(5))
             return true
         } catch {
-            // etcd has confirmed the flags meanwhile: it has lost the version, by a restore above all.
+            // etcd has confirmed the flags since the request came: it has lost the version, most
+            // likely by a restore.
             return lag.value.confirmed.map { $0 > asked } ?? false
         }
     }

@@ -8,9 +8,11 @@ import OpenFeature
 import ServiceLifecycle
 
 extension FlagService {
-    /// Makes the flags those of a file, `{"dark-mode": {"enabled": true, "rollout": 25}}`, and reads it.
+    /// Makes the flags those of a file, `{"dark-mode": {"enabled": true, "rollout": 25}}`, and
+    /// reads it.
     ///
-    /// A flag that the file does not name is off. A file that is not there is made by the first change.
+    /// A flag that the file does not name is off. A file that is not there is made by the first
+    /// change.
     ///
     /// - Parameter interval: How often to look whether the file is another.
     mutating func follow(file path: String, every interval: Duration = .milliseconds(500)) async {
@@ -40,15 +42,18 @@ private struct FileService: Service {
     }
 }
 
-/// The file and the flags, kept equal: what replaces the file is one commit, and a commit replaces the file.
+/// The file and the flags, kept equal: what replaces the file is one commit, and a commit replaces
+/// the file.
 ///
-/// While the file cannot be read or understood, the flags stay as they are, and nothing is written over it.
+/// While the file cannot be read or understood, the flags stay as they are, and nothing is written
+/// over it.
 private actor FlagFile {
     nonisolated let status = Observed(ProviderStatus.notReady)
     nonisolated let hasFlags = Observed(false)
     private let url: URL
     private let flags: FeatureFlags
-    /// The contents that the flags are of, or that could not be understood; nil if there was no file.
+    /// The contents that the flags are of, or that could not be understood; nil if there was no
+    /// file.
     private var seen: Data?
     /// Whether the last attempt to read has found the contents that were seen.
     private var isRead = false

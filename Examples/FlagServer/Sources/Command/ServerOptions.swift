@@ -59,7 +59,7 @@ struct ServerOptions: ParsableArguments {
 
     init() {}
 
-    /// What was given, by its key.
+    /// The options that were given, by their keys.
     var given: [AbsoluteConfigKey: ConfigValue] {
         let texts: [(AbsoluteConfigKey, String?)] = [
             ("config", config), ("host", host), ("log.level", logLevel), ("log.format", logFormat),

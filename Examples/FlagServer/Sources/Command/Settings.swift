@@ -81,7 +81,8 @@ struct Settings: Sendable {
 
     /// The token that changes need; nil if none is configured.
     ///
-    /// - Throws: `ValidationError` if the file cannot be read, or its token is shorter than 16 characters.
+    /// - Throws: `ValidationError` if the file cannot be read, or its token is shorter than 16
+    ///   characters.
     func writeToken() throws -> String? {
         guard let writeTokenFile else { return nil }
         guard let text = try? String(contentsOfFile: writeTokenFile, encoding: .utf8) else {

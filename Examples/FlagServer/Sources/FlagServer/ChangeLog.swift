@@ -7,8 +7,8 @@ import ServiceLifecycle
 
 /// Logs and counts every change, for as long as the service runs.
 ///
-/// It logs on an actor of its own, so that no request waits for the log. If the log is slower than the changes for
-/// long, the oldest lines are left out.
+/// It logs on an actor of its own, so that no request waits for the log. If the log is slower than
+/// the changes for long, the oldest lines are left out.
 struct ChangeLog: Service {
     let flags: FeatureFlags
     let logger: Logger

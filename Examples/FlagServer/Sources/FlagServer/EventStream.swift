@@ -6,11 +6,14 @@ import Metrics
 import NIOCore
 import ServiceLifecycle
 
-/// One client's stream: the state of all flags, then every commit, until the client goes or the service goes down.
+/// One client's stream: the state of all flags, then every commit, until the client goes or the
+/// service goes down.
 ///
-/// The flags together have a mailbox for one commit. A client that keeps up receives every commit as one event, with the derived flags
-/// that follow from it: after each event its flags and derived flags agree. For a slower client, a later commit replaces the earlier in
-/// its mailbox, which is counted as dropped. So a slow client costs a few hundred bytes and no time, and receives the last state.
+/// The flags together have a mailbox for one commit. A client that keeps up receives every commit
+/// as one event, with the derived flags that follow from it: after each event its flags and derived
+/// flags agree. For a slower client, a later commit replaces the earlier in its mailbox, which is
+/// counted as dropped. So a slow client costs a few hundred bytes and no time, and receives the
+/// last state.
 struct EventStream: Sendable {
     let flags: FeatureFlags
     let source: FlagSource
@@ -21,7 +24,8 @@ struct EventStream: Sendable {
     /// Sends events for as long as the stream goes on.
     ///
     /// - Parameters:
-    ///   - seen: The version that the client has from an earlier stream, of this server or another on the same source; nil for none.
+    ///   - seen: The version that the client has from an earlier stream, of this server or another
+    ///     on the same source; nil for none.
     ///   - send: Returns when the client can take more; meanwhile changes wait in the mailboxes.
     /// - Throws: What `send` throws.
     func run(after seen: UInt64?, _ send: (ServerSentEvent) async throws -> Void) async throws {
@@ -34,7 +38,8 @@ struct EventStream: Sendable {
                 group.addTask { await follow(after: seen, events) }
                 group.addTask { await beat(events) }
                 for await event in events { try await send(event) }
-                // The service goes down, the client has gone, or this server is behind what it has seen.
+                // The service goes down, the client has gone, or this server is behind what it has
+                // seen.
                 group.cancelAll()
             }
             if !Task.isCancelled { try await send(.end) }
@@ -43,7 +48,8 @@ struct EventStream: Sendable {
         }
     }
 
-    /// Hands over the state, or what has changed since the client has seen it, and the commits, each when the one before has been taken.
+    /// Hands over the state, or what has changed since the client has seen it, and the commits,
+    /// each when the one before has been taken.
     private func follow(after seen: UInt64?, _ events: AsyncChannel<ServerSentEvent>) async {
         if !source.hasFlags.value { await events.send(.waiting(source.state())) }
         guard await source.hasFlags.values(includingInitial: true).contains(true) else { return }
@@ -81,7 +87,7 @@ struct EventStream: Sendable {
     }
 }
 
-/// What the streams are doing, for swift-metrics.
+/// Reports to swift-metrics what the streams are doing.
 struct StreamMetrics: Sendable {
     /// Streams that go on.
     let open: Meter

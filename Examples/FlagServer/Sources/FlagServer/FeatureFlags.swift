@@ -33,12 +33,14 @@ extension FeatureFlags {
         }
     }
 
-    /// Changes these flags as one commit: no reader and no stream sees some of the changes and not the others.
+    /// Changes these flags as one commit: no reader and no stream sees some of the changes and not
+    /// the others.
     ///
     /// - Throws: `StaleWriter` if the condition does not hold; nothing is changed then.
     package func change(_ flags: [Flag.Name: Flag], if condition: WriteCondition? = nil) throws(StaleWriter) {
         try all.commit { drafts throws(StaleWriter) in
-            // No other commit changes a flag meanwhile, also those that this one leaves alone.
+            // No other commit changes a flag while this one runs, not even a flag that this one
+            // does not touch.
             var present: [FlagState] = []
             for name in Flag.Name.allCases { present.append(drafts[self[name]]) }
             let snapshot = FlagSnapshot(flags: present)
@@ -64,9 +66,9 @@ extension FeatureFlags {
     }
 }
 
-/// What a writer has read, and expects to be there still.
+/// The version that a writer has read, and expects to be still present.
 package struct WriteCondition: Sendable {
-    /// The flag whose version it is; nil for that of all flags.
+    /// The flag whose version it is; nil for the version of all flags.
     package let name: Flag.Name?
     /// One of these is the present version.
     let versions: Set<UInt64>

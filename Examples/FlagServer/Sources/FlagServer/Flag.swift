@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a feature flag says. Small and plain: an observed property keeps it in place, and setting one allocates nothing.
+/// The value of a feature flag. Small and plain: an observed property keeps it in place, and
+/// setting one allocates nothing.
 package struct Flag: Sendable, Equatable {
     package var isEnabled: Bool
-    /// For how many of a hundred users, from 0 to 100.
+    /// How many of a hundred users get the flag, from 0 to 100.
     package var rollout: UInt8
 
     package init(isEnabled: Bool = false, rollout: UInt8 = 100) {
@@ -26,7 +27,8 @@ package struct FlagState: Sendable, Equatable {
     package let flag: Flag
     /// Whether the place that keeps the flags has this one. A flag that it does not have is off.
     package let isKept: Bool
-    /// The number of the commit that has changed the flag last: etcd's revision, where it is kept there. 0 before the first.
+    /// The number of the commit that has changed the flag last: etcd's revision, where it is kept
+    /// there. 0 before the first.
     package let version: UInt64
 
     package init(name: Flag.Name, flag: Flag = Flag(), version: UInt64 = 0, isKept: Bool = true) {

@@ -5,10 +5,12 @@ import HTTPEdge
 import Hummingbird
 import Metrics
 
-/// `GET /flags`, `PATCH /flags`, `GET /flags/{name}`, `PUT /flags/{name}`, `GET /events`, `GET /source`, and `GET /readyz`.
+/// `GET /flags`, `PATCH /flags`, `GET /flags/{name}`, `PUT /flags/{name}`, `GET /events`,
+/// `GET /source`, and `GET /readyz`.
 ///
-/// Answers have the version as their entity tag. A change with `If-Match` is refused, 412, if another has come before it. A client that says by
-/// `If-None-Match` what it has seen, at this server or another, never receives an older version.
+/// Answers have the version as their entity tag. A change with `If-Match` is refused, 412, if
+/// another has come before it. A client that says by `If-None-Match` what it has seen, at this
+/// server or another, never receives an older version.
 struct FlagRoutes: Sendable {
     let flags: FeatureFlags
     let source: FlagSource
@@ -59,7 +61,8 @@ struct FlagRoutes: Sendable {
         source.hasFlags.value && Duration.seconds(source.state().staleSeconds ?? 0) <= staleLimit
     }
 
-    /// Returns after the callbacks of inline observers. The streams have the change in their mailboxes then.
+    /// Returns after the callbacks of inline observers. The streams have the change in their
+    /// mailboxes then.
     private func change(_ flags: [Flag.Name: Flag], _ name: Flag.Name?, _ request: Request) async throws {
         let begin = ContinuousClock.now
         let condition = request.expectedTags.map { tags in
@@ -118,7 +121,7 @@ struct FlagRoutes: Sendable {
     }
 }
 
-/// Has a version, which the entity tag of the response names.
+/// A response with a version, which its entity tag names.
 private protocol Versioned: ResponseGenerator { var version: UInt64 { get } }
 
 extension FlagState: Versioned {}

@@ -15,7 +15,7 @@ package struct FlagService: Sendable {
     package let flags = FeatureFlags()
     /// Where changes go to, and what is known of that place.
     package var source: FlagSource
-    /// What runs beside the requests.
+    /// The services that run beside the requests.
     package var services: [any Service] = []
     package var edge: Edge
     /// How often a stream is sent something when nothing changes.
@@ -41,12 +41,14 @@ package struct FlagService: Sendable {
             gracefulShutdownSignals: [.sigterm, .sigint],
             logger: edge.logger
         )
-        // The two ports go down one after the other, each within `shutdownLimit`. What is left then is cancelled.
+        // The two ports go down one after the other, each within `shutdownLimit`. What is left then
+        // is cancelled.
         configuration.maximumGracefulShutdownDuration = .seconds(15)
         try await ServiceGroup(configuration: configuration).run()
     }
 
-    /// The application, to be run once. It stops when its service group shuts down, after every stream has ended.
+    /// The application, to be run once. It stops when its service group shuts down, after every
+    /// stream has ended.
     package var application: some ApplicationProtocol {
         let (logger, metrics) = (edge.logger, edge.metrics)
         let own: [any Service] = [

@@ -7,17 +7,21 @@ import OpenFeature
 
 /// The place that keeps the flags.
 package struct FlagSource: Sendable {
-    /// Changes flags as one commit. When it returns, their properties have the changes, or later ones.
+    /// Changes flags as one commit. When it returns, their properties have the changes, or later
+    /// ones.
     ///
-    /// Throws `StaleWriter` if the condition does not hold, `SourceUnavailable` if nothing was changed, or it is not known.
+    /// Throws `StaleWriter` if the condition does not hold, `SourceUnavailable` if nothing was
+    /// changed, or it is not known.
     let change: @Sendable ([Flag.Name: Flag], WriteCondition?) async throws -> Void
-    /// Waits until the flags are at least as new as a version that a client has seen, perhaps at another server. False if that takes too long.
+    /// Waits until the flags are at least as new as a version that a client has seen, perhaps at
+    /// another server. False if that takes too long.
     let reach: @Sendable (UInt64) async -> Bool
     let state: @Sendable () -> SourceState
     let status: ReadOnly<ProviderStatus>
     /// Whether there ever were flags from the source: until then, nothing is known of any flag.
     let hasFlags: ReadOnly<Bool>
-    /// Names the source's count of versions: all servers on one etcd have the same, and this process alone has its own.
+    /// Names the source's count of versions: all servers on one etcd have the same, and this
+    /// process alone has its own.
     let series: String
     /// Whether a server that starts later knows less of flags that have been removed.
     let forgetsRemovals: Bool
@@ -36,7 +40,7 @@ package struct FlagSource: Sendable {
         (self.series, self.forgetsRemovals) = (series, forgetsRemovals)
     }
 
-    /// The flags live in this process alone.
+    /// Flags that live only in this process.
     static func memory(_ flags: FeatureFlags) -> FlagSource {
         FlagSource(
             change: { changes, condition in try flags.change(changes, if: condition) },
@@ -49,7 +53,7 @@ package struct FlagSource: Sendable {
     /// A version as entity tags and the identifiers of events name it.
     func tag(_ version: UInt64) -> String { "\(series):\(version)" }
 
-    /// The version that a tag names; nil if it is of another count.
+    /// The version that a tag names; nil if the tag belongs to another series.
     func version(_ tag: String) -> UInt64? {
         tag.hasPrefix("\(series):") ? UInt64(tag.dropFirst(series.count + 1)) : nil
     }
@@ -68,7 +72,8 @@ package struct SourceState: ResponseEncodable, Sendable {
     let staleSeconds: Double?
     let error: String?
     let revision: Int64?
-    /// What is wrong with the present values of flags, which keep their last good ones; nil if nothing is.
+    /// The faults of present values, by the names of the flags. Such a flag keeps its last good
+    /// value. Nil if there is no fault.
     let malformed: [String: String]?
 
     package init(

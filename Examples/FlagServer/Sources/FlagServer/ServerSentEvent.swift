@@ -3,7 +3,7 @@
 import Foundation
 import NIOCore
 
-/// What a stream carries, in the form that browsers know as `EventSource`.
+/// An item of a stream, in the form that browsers know as `EventSource`.
 enum ServerSentEvent: Sendable {
     /// There never were flags from the source: nothing is known of any.
     case waiting(SourceState)
@@ -42,10 +42,11 @@ struct StreamedFlags: Sendable {
     let version: UInt64
     /// How many commits the stream has left out so far. Their changes are in a later event.
     let dropped: UInt64
-    /// What a client says when it comes again: it has seen this.
+    /// The id that a client sends when it reconnects: the last event that it has seen.
     let id: String
 
-    /// - Parameter last: The version that the client has: flags that it has are left out. nil for none.
+    /// - Parameter last: The version that the client has: flags that it has are left out. nil for
+    ///   none.
     init(_ all: FlagSnapshot, after last: UInt64?, dropped: UInt64, _ source: FlagSource) {
         flags = last.map { last in all.flags.filter { $0.version > last } } ?? all.flags
         (derived, version, self.dropped) = (all.derived, all.version, dropped)

@@ -10,9 +10,11 @@ import Glibc
 import Darwin
 #endif
 
-/// Accepts a connection only while the process has a descriptor for it: the others wait in the system's queue.
+/// Accepts a connection only while the process has a descriptor for it: the others wait in the
+/// system's queue.
 ///
-/// NIO's server asks for the next connection again and again, as fast as it can, while accepting fails for want of a descriptor.
+/// NIO's server asks for the next connection again and again, as fast as it can, while accepting
+/// fails for want of a descriptor.
 package struct ConnectionLimit: AvailableConnectionsDelegate {
     private let most: Int
     private let logger: Logger
@@ -44,9 +46,11 @@ package struct ConnectionLimit: AvailableConnectionsDelegate {
 
 /// How many connections the process may have.
 package enum Descriptors {
-    /// Lets the process have as many descriptors as the system allows it, and not only as many as are usual.
+    /// Lets the process have as many descriptors as the system allows it, and not only as many as
+    /// are usual.
     ///
-    /// - Returns: How many connections that makes. The process itself needs some for its threads, its log and its own connections.
+    /// - Returns: How many connections that makes. The process itself needs some for its threads,
+    ///   its log and its own connections.
     package static func raiseLimit() -> Int {
         var limit = rlimit()
         // Safe: the calls use the limit while they run, and not later.

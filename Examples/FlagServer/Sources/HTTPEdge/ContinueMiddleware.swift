@@ -6,7 +6,8 @@ import NIOHTTPTypes
 
 /// Asks a client for the body that it keeps back until then: `Expect: 100-continue`.
 ///
-/// A connection's requests are handled one after another, so that the answers before this one are complete.
+/// A connection's requests are handled one after another, so that the answers before this one are
+/// complete.
 struct ContinueMiddleware: RouterMiddleware {
     func handle(
         _ request: Request,

@@ -6,10 +6,11 @@ import Logging
 import NIOCore
 import ServiceLifecycle
 
-/// What stands between a service's routes and the clients of its port: limits, checks of what they send, and an end.
+/// Protects a service's routes from the clients of its port: limits, checks of the requests, and an
+/// orderly end.
 ///
-/// Nothing here knows what the service does. A service adds its routes, and has no client that takes its memory, keeps it from ending, or
-/// changes something from a page elsewhere.
+/// Nothing here knows what the service does. A service adds its routes. No client can then exhaust
+/// its memory, keep it from ending, or make changes from another site's page.
 package struct Edge: Sendable {
     package var host: String
     /// Where to listen; 0 for any port that is free.
@@ -29,7 +30,8 @@ package struct Edge: Sendable {
     package let metrics: TextMetrics
     package let logger: Logger
 
-    /// For a host that only this machine reaches: for no other name than its own, and changes by anyone. Otherwise for any name, and no changes
+    /// Makes an edge. A host that only this machine reaches answers to no other name than its own,
+    /// and lets anyone make changes. Any other host answers to every name, and refuses changes
     /// until there is a token.
     package init(host: String = "127.0.0.1", port: Int = 8_080, metrics: TextMetrics, logger: Logger) {
         (self.host, self.port, self.metrics, self.logger) = (host, port, metrics, logger)
@@ -38,8 +40,8 @@ package struct Edge: Sendable {
         writes = isLoopback ? .anyone : .noOne
     }
 
-    /// The application, to be run once. It stops when its service group shuts down, after every stream has ended.
-    /// A connection that does not end within `shutdownLimit` is closed.
+    /// The application, to be run once. It stops when its service group shuts down, after every
+    /// stream has ended. A connection that does not end within `shutdownLimit` is closed.
     ///
     /// - Parameters:
     ///   - services: What runs beside the requests, and ends after them.
@@ -74,7 +76,8 @@ package struct Edge: Sendable {
             router.read("metrics") { _, _ in metrics.response }
             routes(router)
         }
-        // The methods that there are must be known before the routes are added: a middleware is for what comes after it.
+        // The methods that there are must be known before the routes are added: a middleware is for
+        // what comes after it.
         let known = Router(context: EdgeContext.self)
         addAll(to: known)
         let router = Router(context: EdgeContext.self)

@@ -4,7 +4,7 @@ import Foundation
 import Hummingbird
 import NIOCore
 
-/// What a request knows of its surroundings: the connection too, for the streams.
+/// The context of a request. It includes the connection, for the streams.
 package struct EdgeContext: RequestContext {
     package var coreContext: CoreRequestContextStorage
     package let channel: any Channel

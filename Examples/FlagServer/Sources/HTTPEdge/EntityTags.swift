@@ -4,7 +4,7 @@ import HTTPTypes
 import Hummingbird
 
 extension Request {
-    /// The entity tags of which the client expects one to be the present one; nil if it expects nothing.
+    /// The entity tags that the client accepts as the present one; nil if it expects nothing.
     ///
     /// `*` expects nothing: every flag is there. A weak tag, `W/"…"`, equals none.
     package var expectedTags: [String]? {
@@ -14,7 +14,8 @@ extension Request {
         }
     }
 
-    /// The entity tags of what the client has; none if it does not say. A weak tag is as good: proxies that compress make tags weak.
+    /// The entity tags of what the client has; none if it does not say. A weak tag is as good:
+    /// proxies that compress make tags weak.
     package var knownTags: [String] {
         strong(tags(headers[.ifNoneMatch] ?? "").map { $0.hasPrefix("W/") ? String($0.dropFirst(2)) : $0 })
     }

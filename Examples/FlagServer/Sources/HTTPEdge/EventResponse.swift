@@ -6,7 +6,8 @@ import NIOCore
 extension Router<EdgeContext> {
     /// Answers GET by a stream of server-sent events, and HEAD by its head.
     ///
-    /// - Parameter run: Sends events for as long as the stream goes on. Its parameter returns when the client can take more.
+    /// - Parameter run: Sends events for as long as the stream goes on. Its parameter returns when
+    ///   the client can take more.
     package func stream(
         _ path: RouterPath,
         _ run: @escaping @Sendable (Request, _ send: (ByteBuffer) async throws -> Void) async throws -> Void
@@ -17,7 +18,8 @@ extension Router<EdgeContext> {
 
 /// The answer that is a stream of server-sent events.
 private enum EventResponse {
-    /// What the system keeps for a client that does not read, in bytes. More would only make what it reads later older.
+    /// How many bytes the system keeps for a client that does not read. With more, the client would
+    /// only read older events later.
     static let sendBuffer = 32 * 1_024
 
     static func make(

@@ -2,7 +2,8 @@
 
 import Hummingbird
 
-/// Leaves out the body of an error that answers HEAD: a client would take it for the beginning of the next answer.
+/// Leaves out the body of an error that answers HEAD: a client would take it for the beginning of
+/// the next answer.
 struct HeadErrors: RouterMiddleware {
     func handle(
         _ request: Request,

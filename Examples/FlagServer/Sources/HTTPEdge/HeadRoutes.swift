@@ -5,7 +5,8 @@ import Hummingbird
 extension RouterMethods {
     /// Answers GET, and HEAD alike, but for the body.
     ///
-    /// The router's own option of that kind answers HEAD outside the middleware, which then counts each as a request that never ends.
+    /// The router's own option of that kind answers HEAD outside the middleware, which then counts
+    /// each as a request that never ends.
     @discardableResult
     package func read(
         _ path: RouterPath = "",

@@ -5,7 +5,8 @@ import Hummingbird
 
 /// Refuses a request that does not say, once, which host it means, or that means another.
 ///
-/// A page elsewhere may give its own name this server's address. Its requests have the page's name as their host.
+/// A page elsewhere may give its own name this server's address. Its requests have the page's name
+/// as their host.
 struct HostCheck: RouterMiddleware {
     /// Names without ports; nil for any.
     let allowed: Set<String>?

@@ -4,13 +4,15 @@
 import NIOCore
 import NIOHTTP2
 
-/// Answers the pings of an HTTP/2 connection that its own data have caused, and passes everything else on.
+/// Answers the pings of an HTTP/2 connection that its own data have caused, and passes everything
+/// else on.
 ///
-/// A client of gRPC sends a ping with every message that it reads, to estimate the connection's bandwidth. NIO's HTTP/2 closes a connection with
-/// more than 200 pings in 30 seconds, since they could be an attack, and gRPC offers no setting for it.
+/// A client of gRPC sends a ping with every message that it reads, to estimate the connection's
+/// bandwidth. NIO's HTTP/2 closes a connection with more than 200 pings in 30 seconds, since they
+/// could be an attack, and gRPC offers no setting for it.
 ///
-/// A peer that only pings is no peer that reads: what this side has written allows so many pings, and no more. The others reach NIO's
-/// handler, and its limit.
+/// A peer that only pings is no peer that reads: what this side has written allows so many pings,
+/// and no more. The others reach NIO's handler, and its limit.
 package final class PingHandler: ChannelDuplexHandler {
     package typealias InboundIn = ByteBuffer
     package typealias InboundOut = ByteBuffer
@@ -25,9 +27,10 @@ package final class PingHandler: ChannelDuplexHandler {
     /// How many pings at most may come at once: as many as NIO allows in its interval.
     private static let mostAllowed = 200
 
-    /// The beginning of a frame of which too little is there to decide.
+    /// The beginning of a frame that is still too short to decide.
     private var pending = ByteBuffer()
-    /// The bytes that are left of a frame that is passed on; first those of the preface that a client sends.
+    /// The bytes that are left of a frame that is passed on; first those of the preface that a
+    /// client sends.
     private var rest = 24
     /// How many pings may still be answered here.
     private var allowed = 0

@@ -5,7 +5,8 @@ import NIOHTTPTypes
 
 /// Closes a connection with too many requests that wait for their answers.
 ///
-/// NIO decodes at once whatever it has read, and a decoded request takes a hundred times as many bytes as the client has sent for it.
+/// NIO decodes at once whatever it has read, and a decoded request takes a hundred times as many
+/// bytes as the client has sent for it.
 final class PipelineLimit: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -18,7 +19,8 @@ final class PipelineLimit: ChannelDuplexHandler, RemovableChannelHandler {
     init(_ most: Int) { self.most = most }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // What was read together with one request too many comes also after the connection is closed.
+        // What was read together with one request too many comes also after the connection is
+        // closed.
         guard waiting <= most else { return }
         if case .head = unwrapInboundIn(data) { waiting += 1 }
         if waiting <= most { context.fireChannelRead(data) } else { context.close(promise: nil) }

@@ -5,7 +5,7 @@ import Hummingbird
 import NIOCore
 
 extension Request {
-    /// What the body says in JSON.
+    /// Decodes the body, which is JSON.
     ///
     /// - Parameters:
     ///   - limit: The most bytes it may have.
@@ -29,7 +29,8 @@ extension Request {
     }
 }
 
-/// A member that an object has and should not have: `debugDescription` of the error, which then says so.
+/// A member that an object has and should not have: `debugDescription` of the error, which then
+/// says so.
 package let unknownMember = "no such member"
 
 extension DecodingError {

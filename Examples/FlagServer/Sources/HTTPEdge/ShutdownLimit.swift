@@ -2,9 +2,11 @@
 
 import NIOCore
 
-/// Closes its connection if that has not ended by itself some time after the service began to go down.
+/// Closes its connection if that has not ended by itself some time after the service began to go
+/// down.
 ///
-/// A client that does not read, or has sent half a request, would otherwise keep the service running.
+/// A client that does not read, or has sent half a request, would otherwise keep the service
+/// running.
 package final class ShutdownLimit: ChannelInboundHandler, RemovableChannelHandler {
     // It looks at no data.
     package typealias InboundIn = Never

@@ -6,7 +6,8 @@ import Synchronization
 
 /// Keeps what is measured, and writes it in Prometheus's text format.
 ///
-/// Enough for this example. A service of your own bootstraps swift-metrics with the backend that you have.
+/// Enough for this example. A service of your own bootstraps swift-metrics with the backend that
+/// you have.
 package final class TextMetrics: MetricsFactory {
     private enum Kind: String { case counter, gauge, histogram }
 

@@ -4,9 +4,11 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// Answers a request that asks for another protocol (`Upgrade`, or the method `CONNECT`) as any other, and ends its connection then.
+/// Answers a request that asks for another protocol (`Upgrade`, or the method `CONNECT`) as any
+/// other, and ends its connection then.
 ///
-/// NIO's decoder decodes nothing after such a request. It would keep everything that the client sends, without a limit.
+/// NIO's decoder decodes nothing after such a request. It would keep everything that the client
+/// sends, without a limit.
 final class UpgradeRefusal: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
     typealias InboundOut = HTTPRequestPart
@@ -30,7 +32,8 @@ final class UpgradeRefusal: ChannelDuplexHandler, RemovableChannelHandler {
         context.fireChannelRead(data)
     }
 
-    /// What the client sends after its last request stays in the system's buffers, which are limited.
+    /// Stops reading after the last request: later bytes stay in the system's buffers, which are
+    /// limited.
     func read(context: ChannelHandlerContext) { if !isComplete { context.read() } }
 
     func write(context: ChannelHandlerContext, data: NIOAny, promise: EventLoopPromise<Void>?) {

@@ -3,7 +3,8 @@
 import HTTPTypes
 import Hummingbird
 
-/// Decides who may change something. A change is every request but GET, HEAD and OPTIONS, and those below a path that only reads.
+/// Decides who may change something. A change is every request but GET, HEAD and OPTIONS, and those
+/// below a path that only reads.
 package enum WritePolicy: Sendable {
     /// Every client that reaches the port. For loopback.
     case anyone

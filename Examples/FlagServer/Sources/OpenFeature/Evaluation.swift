@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a flag is for one user, as OpenFeature reports it.
+/// A flag's value for one user, as OpenFeature reports it.
 struct Evaluation: Sendable, Equatable {
     /// Why a flag has its value.
     enum Reason: String, Sendable {
@@ -15,23 +15,25 @@ struct Evaluation: Sendable, Equatable {
     let name: String
     let value: Bool
     let reason: Reason
-    /// The commit that the value is of.
+    /// The commit that made the value.
     let version: UInt64
 
     var variant: String { value ? "on" : "off" }
 }
 
 extension ProvidedFlags {
-    /// What a flag is for a user, nil if there is none of this name.
+    /// A flag's value for a user; nil if there is no flag of this name.
     ///
-    /// flagd's providers, which evaluate in their own processes, come to the same: see `flagdConfiguration`.
+    /// flagd's providers, which evaluate in their own processes, come to the same: see
+    /// `flagdConfiguration`.
     ///
-    /// - Parameter targetingKey: Names the user. The same user is always on the same side of a rollout.
+    /// - Parameter targetingKey: Names the user. The same user is always on the same side of a
+    ///   rollout.
     func evaluation(of name: String, targetingKey: String?) -> Evaluation? {
         flags.first { $0.name == name }.map { evaluation(of: $0, targetingKey: targetingKey) }
     }
 
-    /// What all flags are for a user.
+    /// The values of all flags for a user.
     func evaluations(targetingKey: String?) -> [Evaluation] {
         flags.map { evaluation(of: $0, targetingKey: targetingKey) }
     }
@@ -47,7 +49,8 @@ extension ProvidedFlags {
     }
 }
 
-/// Where flagd's `fractional` puts a user: MurmurHash3 of the flag's name and the user's key, as CBOR writes the two.
+/// Where flagd's `fractional` puts a user: MurmurHash3 of the flag's name and the user's key, as
+/// CBOR writes the two.
 enum FractionalHash {
     /// - Returns: A number from 0 to `total` - 1.
     static func bucket(of targetingKey: String, flag: String, total: UInt64) -> UInt64 {

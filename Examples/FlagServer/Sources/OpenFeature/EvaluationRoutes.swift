@@ -5,15 +5,17 @@ import HTTPEdge
 import Hummingbird
 import NIOCore
 
-/// OpenFeature's protocol for evaluation over HTTP: `POST /ofrep/v1/evaluate/flags/{name}`, and `/ofrep/v1/evaluate/flags` for all.
+/// OpenFeature's protocol for evaluation over HTTP: `POST /ofrep/v1/evaluate/flags/{name}`, and
+/// `/ofrep/v1/evaluate/flags` for all.
 ///
-/// The body is `{"context": {"targetingKey": "user 1"}}`. Other members of the context decide nothing here.
+/// The body is `{"context": {"targetingKey": "user 1"}}`. Other members of the context decide
+/// nothing here.
 package struct EvaluationRoutes<State: Sendable>: Sendable {
     /// The beginning of the paths of all of them. Their POST requests change nothing.
     package static var path: String { "/ofrep/" }
 
     private let provider: FlagProvider<State>
-    /// What a context may have at most, in bytes. Applications send all that they know of a user.
+    /// The most bytes that a context may have. Applications send all that they know of a user.
     private let bodyLimit = 64 * 1_024
 
     package init(_ provider: FlagProvider<State>) { self.provider = provider }

@@ -9,14 +9,16 @@ import Logging
 import NIOCore
 import ServiceLifecycle
 
-/// flagd's sync protocol, `flagd.sync.v1.FlagSyncService`: OpenFeature's providers for flagd keep the flags by it, and evaluate them
-/// in their own process.
+/// flagd's sync protocol, `flagd.sync.v1.FlagSyncService`: OpenFeature's providers for flagd keep
+/// the flags by it, and evaluate them in their own process.
 ///
-/// A client receives all flags as soon as the source has sent them, then all flags again after each commit, in order, one message for each. A
-/// client that is more than a thousand commits behind is left without the oldest. The server has one set of flags: it ignores a request's selector.
+/// A client receives all flags as soon as the source has sent them, then all flags again after each
+/// commit, in order, one message for each. A client that is more than a thousand commits behind is
+/// left without the oldest. The server has one set of flags: it ignores a request's selector.
 ///
-/// gRPC's clients send a ping with what they read, and NIO's HTTP/2 ends a connection with more than 200 in 30 seconds. `PingHandler` answers those
-/// that the server's own messages have caused, so that flags may change as often as they do.
+/// gRPC's clients send a ping with what they read, and NIO's HTTP/2 ends a connection with more
+/// than 200 in 30 seconds. `PingHandler` answers those that the server's own messages have caused,
+/// so that flags may change as often as they do.
 package struct FlagdSync<State: Sendable>: Service {
     private let provider: FlagProvider<State>
     private let host: String
@@ -27,7 +29,8 @@ package struct FlagdSync<State: Sendable>: Service {
 
     /// - Parameters:
     ///   - port: Where to listen, at the edge's host; 0 for any port that is free.
-    ///   - edge: Its limits hold here, too. Providers have a connection each: a quarter of those that there may be become theirs.
+    ///   - edge: Its limits hold here, too. Providers have a connection each: a quarter of those
+    ///     that there may be become theirs.
     package init(_ provider: FlagProvider<State>, port: Int, sharing edge: inout Edge) {
         let share = max(edge.connectionLimit / 4, 1)
         edge.connectionLimit -= share

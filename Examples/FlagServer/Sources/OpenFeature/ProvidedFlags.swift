@@ -6,7 +6,7 @@ import ConcurrentObserve
 package struct ProvidedFlag: Sendable {
     let name: String
     let isEnabled: Bool
-    /// For how many of a hundred users, from 0 to 100.
+    /// How many of a hundred users get the flag, from 0 to 100.
     let rollout: UInt8
     /// The commit that has changed it last.
     let version: UInt64
@@ -49,7 +49,8 @@ package struct FlagProvider<State: Sendable>: Sendable {
     /// All flags, as they are now.
     var present: ProvidedFlags { show(all.value) }
 
-    /// The present state of all flags, then the state after each commit. A reader that is a thousand commits behind is left without the oldest.
+    /// The present state of all flags, then the state after each commit. A reader that is a
+    /// thousand commits behind is left without the oldest.
     var commits: ObservationSequence<Change<[State]>> {
         all.changes(options: .initial, buffering: .droppingOldest(1_000))
     }

@@ -21,16 +21,16 @@ package enum ProviderStatus: Sendable, Equatable {
 
 /// `GET /provider/events`: OpenFeature's events of a provider, as server-sent events.
 ///
-/// A client that comes late receives the event of the present state at once, then each event in order. A change of flags is
-/// `CONFIGURATION_CHANGED` with their names.
+/// A client that comes late receives the event of the present state at once, then each event in
+/// order. A change of flags is `CONFIGURATION_CHANGED` with their names.
 ///
-/// A client that is more than a thousand commits behind is left without the oldest: the next event names the flags that these have changed, too,
-/// and says how many events the client was not sent.
+/// A client that is more than a thousand commits behind is left without the oldest: the next event
+/// names the flags that these have changed, too, and says how many events the client was not sent.
 package struct ProviderEvents<State: Sendable>: Sendable {
     private let provider: FlagProvider<State>
     /// How often to send something when nothing changes.
     private let heartbeat: Duration
-    /// Commits of which clients were sent no event of their own.
+    /// Commits without an event of their own to clients.
     private let dropped: Counter
 
     package init(_ provider: FlagProvider<State>, heartbeat: Duration, factory: any MetricsFactory) {

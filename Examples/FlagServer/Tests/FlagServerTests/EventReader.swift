@@ -5,7 +5,7 @@ import Foundation
 import NIOCore
 import Testing
 
-/// What a stream says of a flag.
+/// A flag, as a stream reports it.
 struct ReceivedFlag: Decodable, Equatable, Sendable {
     let name: String
     let enabled: Bool
@@ -13,13 +13,13 @@ struct ReceivedFlag: Decodable, Equatable, Sendable {
     let version: UInt64
 }
 
-/// What a stream says of a derived flag.
+/// A derived flag, as a stream reports it.
 struct ReceivedDerived: Decodable, Equatable, Sendable {
     let name: String
     let enabled: Bool
 }
 
-/// What a stream says of one commit, or of the state.
+/// One commit, or the state, as a stream reports it.
 struct ReceivedFlags: Decodable, Equatable, Sendable {
     let version: UInt64
     let dropped: UInt64
@@ -52,7 +52,8 @@ struct EventReader {
     /// The next event of `GET /events`; nil once the server has ended the stream.
     mutating func next() async throws -> ReceivedEvent? { try await nextText().map(parse) }
 
-    /// The next event as it was sent, without the empty line; nil once the server has ended the stream.
+    /// The next event as it was sent, without the empty line; nil once the server has ended the
+    /// stream.
     mutating func nextText() async throws -> Substring? {
         while true {
             if let end = text.range(of: "\n\n") {

@@ -17,7 +17,7 @@ func quietService() -> FlagService {
 }
 
 extension TestResponse {
-    /// What the body says in JSON.
+    /// Decodes the body, which is JSON.
     func decoded<Content: Decodable>(as type: Content.Type) throws -> Content {
         try JSONDecoder().decode(Content.self, from: Data(buffer: body))
     }

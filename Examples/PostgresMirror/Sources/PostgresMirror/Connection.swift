@@ -5,8 +5,8 @@ import ConcurrentObserveEtcd
 import Dispatch
 import Foundation
 
-/// A connection to a server, for one task at a time: calls run where their caller does. No call blocks its thread, but for the
-/// look-up of a host's name.
+/// A connection to a server, for one task at a time: calls run where their caller does. No call
+/// blocks its thread, but for the look-up of a host's name.
 ///
 /// Every call ends within the limit, or when its task is cancelled. Then the connection cannot be
 /// used any more.
@@ -156,7 +156,7 @@ import Foundation
         if let deadline, deadline <= .now { throw MirrorError(.unreachable, "no answer within \(limit)") }
     }
 
-    /// What has happened to the connection.
+    /// The error that describes what happened to the connection.
     private var failure: MirrorError {
         // Safe: this object holds the connection, and the text is copied.
         let message = unsafe String(cString: PQerrorMessage(connection))
@@ -168,7 +168,7 @@ import Foundation
     }
 }
 
-/// What a statement has returned, in PostgreSQL's binary format.
+/// The rows that a statement has returned, in PostgreSQL's binary format.
 @safe package final class Rows {
     // Safe: `deinit` frees it, and nothing but this object has it.
     private let result: OpaquePointer

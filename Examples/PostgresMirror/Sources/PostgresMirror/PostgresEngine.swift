@@ -5,7 +5,8 @@ public import ConcurrentObserveEtcd
 /// The keys of the table `mirror.keys`, which `schema.sql` makes.
 ///
 /// ```swift
-/// let engine = PostgresEngine(["host=db.example dbname=flags target_session_attrs=primary"], prefix: "/flags/")
+/// let database = "host=db.example dbname=flags target_session_attrs=primary"
+/// let engine = PostgresEngine([database], prefix: "/flags/")
 /// let mirror = EngineMirror<PostgresEngine, Flag>(following: engine, coding: .json)
 /// ```
 public struct PostgresEngine: MirrorEngine {

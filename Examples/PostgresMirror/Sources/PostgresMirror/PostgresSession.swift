@@ -2,12 +2,12 @@
 
 public import ConcurrentObserveEtcd
 
-/// What a mirror asks of one server.
+/// A mirror's session with one server.
 ///
-/// Probes have a connection that stays. A list, a summary and a watch each open one, so that none
-/// waits for another, and one that is cancelled takes its connection with it.
+/// Probes keep one connection. A list, a summary and a watch each open their own, so that none
+/// waits for another, and cancelling one closes its connection.
 ///
-/// Each answer is of one statement, so it is of one snapshot: the position in it fits the keys.
+/// Each answer comes from one statement, and so from one snapshot: its position fits its keys.
 public struct PostgresSession: MirrorSession {
     private let connection: String
     private let prefix: String
@@ -30,8 +30,8 @@ public struct PostgresSession: MirrorSession {
         LEFT JOIN (SELECT * FROM mirror.keys WHERE starts_with(key, $1) LIMIT $2) AS keys ON true
         """
 
-    /// Keys that have not changed since are as they were then. Of the others, the first change after
-    /// the position has what it found.
+    /// Keys that have not changed since are as they were then. Of the others, the first change
+    /// after the position has what it found.
     private static let past = """
         SELECT moment.position, moment.history, moment.trimmed,
             keys.key, keys.value, keys.position, keys.created, keys.version
@@ -70,7 +70,7 @@ public struct PostgresSession: MirrorSession {
         if let revision, revision < rows.trimmed {
             throw MirrorError(.revisionGone, "the log begins after \(rows.trimmed)")
         }
-        // Without a key the row has the moment alone.
+        // Without a key the row has only the moment.
         if rows.isNull(0, 3) { return moment }
         guard rows.count <= maximum else {
             throw MirrorError(.tooManyKeys, "there are more than the \(maximum) keys that are allowed")
@@ -163,7 +163,8 @@ public struct PostgresSession: MirrorSession {
     }
 }
 
-/// The connection that is kept for probes. One whose probe has failed, or was cancelled, is dropped.
+/// The connection that is kept for probes. One whose probe has failed, or was cancelled, is
+/// dropped.
 private actor Probes {
     private let parameters: String
     private let limit: Duration

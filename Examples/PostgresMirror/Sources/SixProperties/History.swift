@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What was done to the keys, in the order of commits: PostgreSQL's own log, decoded by its `test_decoding` and read by
-/// psql. The mirror reads neither.
+/// The changes of the keys, in the order of commits: PostgreSQL's own log, decoded by its
+/// `test_decoding` and read by psql. The mirror reads neither.
 struct History {
     /// A key with its value, or nil for a deletion.
     typealias Changes = [String: String?]

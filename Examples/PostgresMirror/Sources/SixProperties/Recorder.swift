@@ -72,8 +72,8 @@ final class Recorder: Sendable {
     /// The revisions that were shown without a list.
     var followed: [Int64] { steps.withLock { $0.filter { !$0.isFromList }.map(\.revision) } }
 
-    /// Checks the six properties that etcd promises of a watch: ordered, unique, reliable, atomic, resumable,
-    /// bookmarkable.
+    /// Checks the six properties that etcd promises of a watch: ordered, unique, reliable, atomic,
+    /// resumable, bookmarkable.
     ///
     /// - Returns: What does not hold.
     func violations(of history: History) -> [String] {

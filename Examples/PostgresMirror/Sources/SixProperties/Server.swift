@@ -9,8 +9,8 @@ struct Failure: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// A PostgreSQL server with data of its own in a temporary folder, which listens only to sockets there. It is a process of
-/// an unprivileged user: PostgreSQL refuses to run as root.
+/// A PostgreSQL server with data of its own in a temporary folder, which listens only to sockets
+/// there. It is a process of an unprivileged user: PostgreSQL refuses to run as root.
 final class Server {
     let folder: String
     private let user: [String]
@@ -118,7 +118,7 @@ final class Server {
         }
     }
 
-    /// What psql prints: a client that shares no code with the mirror.
+    /// The output of psql, a client that shares no code with the mirror.
     func psql(_ statement: String) throws -> [Substring] {
         try Self.output(["psql", "-X", "-A", "-t", "-F", " ", "-d", connection(), "-c", statement])
             .split(separator: "\n")

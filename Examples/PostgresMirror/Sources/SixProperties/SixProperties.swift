@@ -6,8 +6,8 @@ import Foundation
 import Logging
 import PostgresMirror
 
-/// Breaks a server while others write, and checks what three mirrors have shown: `six-properties FOLDER TRANSACTIONS`,
-/// which makes the folder, and leaves the server running.
+/// Breaks a server while others write, and checks what three mirrors have shown:
+/// `six-properties FOLDER TRANSACTIONS`, which makes the folder, and leaves the server running.
 @main
 struct SixProperties {
     typealias Mirror = EngineMirror<PostgresEngine, String>
@@ -21,7 +21,8 @@ struct SixProperties {
         case cut
         /// The server stands still for longer than a probe may take.
         case stopped
-        /// A mirror is cut off while the log is trimmed: it has to list. The others may be behind, too.
+        /// A mirror is cut off while the log is trimmed: it has to list. The others may be behind,
+        /// too.
         case trimmed
     }
 

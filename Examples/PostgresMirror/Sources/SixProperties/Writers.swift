@@ -49,7 +49,8 @@ final class Writers: Sendable {
         return "BEGIN; \(statements.joined(separator: " ")) COMMIT;"
     }
 
-    /// Waits for the transactions that are under way: one that was left alone could be committed later.
+    /// Waits for the transactions that are under way: one that was left alone could be committed
+    /// later.
     func stop() async -> Int {
         isStopped.withLock { $0 = true }
         for task in tasks.withLock({ $0 }) { await task.value }

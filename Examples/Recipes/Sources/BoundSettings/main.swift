@@ -8,7 +8,7 @@ import Dispatch
 final class Settings: ConcurrentObservable {
     let volume = Observed(5)
     let userName = Observed("guest")
-    /// What the two say together. Only the settings set it.
+    /// A summary of the two values. Only the settings set it.
     var summary: ReadOnly<String> { text.readOnly }
 
     private let text = Observed("")

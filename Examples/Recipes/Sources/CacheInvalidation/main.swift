@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A cache that is never stale: what it keeps is thrown away inside the change that makes it wrong, before the setter returns.
+// A cache that is never stale: what it keeps is thrown away inside the change that makes it wrong,
+// before the setter returns.
 
 import ConcurrentObserve
 import Dispatch
@@ -36,8 +37,8 @@ final class LabelCache: Sendable {
 
     init(_ shop: Shop) {
         self.shop = shop
-        // Inline: on the thread that makes the change, before its setter returns. The path follows when the
-        // shop has another special. The observations do not retain `self`.
+        // Inline: on the thread that makes the change, before its setter returns. The path follows
+        // when the shop has another special. The observations do not retain `self`.
         for number in [shop.property(\.special.price), shop.property(\.taxRate)] {
             number.observe(owner: self) { cache, _ in cache.invalidate() }.store(in: bag)
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the service reads from its file: lines of `key = number`.
+/// The settings that the service reads from its file: lines of `key = number`.
 struct Configuration: Sendable, Equatable {
     var workers = 1
     var timeout = 30

@@ -27,7 +27,8 @@ final class Service: Sendable {
         reads.modify { $0 += 1 }
     }
 
-    /// Serves a request from beginning to end with one configuration, without a lock and without waiting for a reload.
+    /// Serves a request from beginning to end with one configuration, without a lock and without
+    /// waiting for a reload.
     func serve(meanwhile: () -> Void) -> String {
         current.withValue { configuration in
             meanwhile()
@@ -35,7 +36,8 @@ final class Service: Sendable {
         }
     }
 
-    /// Reads the file again each time the process receives SIGHUP, for as long as the caller keeps the source.
+    /// Reads the file again each time the process receives SIGHUP, for as long as the caller keeps
+    /// the source.
     func reloadOnHangUp(from file: URL) -> any DispatchSourceSignal {
         signal(SIGHUP, SIG_IGN)
         let source = DispatchSource.makeSignalSource(signal: SIGHUP, queue: .global())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Config hot reload: SIGHUP makes the service read its file again. A request that is being served goes on with
-// the configuration that it began with. A file with a mistake changes nothing.
+// Config hot reload: SIGHUP makes the service read its file again. A request that is being served
+// goes on with the configuration that it began with. A file with a mistake changes nothing.
 
 import ConcurrentObserve
 import Foundation

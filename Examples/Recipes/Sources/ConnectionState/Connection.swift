@@ -22,8 +22,8 @@ final class Connection: ConcurrentObservable {
 
     /// Goes on to the next state, if the event means anything in the present one.
     ///
-    /// Reading the state and setting the next one are one step. When two threads report the same event, one of
-    /// them finds the new state.
+    /// Reading the state and setting the next one are one step. When two threads report the same
+    /// event, one of them finds the new state.
     ///
     /// - Returns: Whether it went on.
     @discardableResult
@@ -39,7 +39,8 @@ final class Connection: ConcurrentObservable {
     ///
     /// - Returns: Whether this call was the first.
     func reportLoss() -> Bool {
-        // A later report finds a connection that is being opened again. It is not a failure of that attempt.
+        // A later report finds a connection that is being opened again. It is not a failure of that
+        // attempt.
         present.compareExchange(expected: .connected, desired: .connecting(attempt: 1)).exchanged
     }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A state machine as a property. Each transition happens once, and observers receive all of them in order.
+// A state machine as a property. Each transition happens once, and observers receive all of them in
+// order.
 
 import ConcurrentObserve
 import Dispatch

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Settings with a rule in common, replaced together while requests are served: no request sees half of a release, and a release
-// that breaks the rule is refused.
+// Settings with a rule in common, replaced together while requests are served: no request sees half
+// of a release, and a release that breaks the rule is refused.
 
 import ConcurrentObserve
 import Dispatch
@@ -13,7 +13,8 @@ final class Limits: ConcurrentObservable {
     let least = Observed(1)
     let most = Observed(8)
 
-    /// What has to be seen together is one group: its snapshots are whole, and so are its changes.
+    /// The values that must be seen together, as one group: its snapshots are whole, and so are its
+    /// changes.
     var together: Group<(String, Int, Int)> { Group(release, least, most) }
 }
 
@@ -25,7 +26,8 @@ func roll(out name: String, _ range: ClosedRange<Int>? = nil, least: Int? = nil,
         draft[limits.release] = name
         if let least { draft[limits.least] = least }
         if let range { (draft[limits.least], draft[limits.most]) = (range.lowerBound, range.upperBound) }
-        // The drafts, with what this body has set: other threads still have the settings from before.
+        // The drafts, with what this body has set: other threads still have the settings from
+        // before.
         guard draft[limits.least] <= draft[limits.most] else { throw Unordered() }
     }
 }

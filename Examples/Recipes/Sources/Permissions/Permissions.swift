@@ -2,7 +2,7 @@
 
 import ConcurrentObserve
 
-/// What a user is.
+/// A user's name and role.
 struct User: Equatable, Sendable {
     var name: String
     var roles: Set<String>
@@ -16,7 +16,7 @@ struct Policy: Equatable, Sendable {
     var whileSuspended: Set<String> = []
 }
 
-/// What a session may do: of its user, and of the policy of all.
+/// Knows what its user may do, by the policy that all sessions share.
 ///
 /// Unobserved, it is registered nowhere: a session that ends leaves nothing behind in the policy.
 final class Session: Sendable {
@@ -32,6 +32,7 @@ final class Session: Sendable {
         }
     }
 
-    /// Any thread, for each request: a read of a value that has not changed takes no lock, and computes nothing.
+    /// Any thread, for each request: a read of a value that has not changed takes no lock, and
+    /// computes nothing.
     func may(_ action: String) -> Bool { rights.value.contains(action) }
 }

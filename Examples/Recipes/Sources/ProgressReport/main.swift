@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Progress of work on several threads. Every piece is counted. A slow display shows the latest, and delays no
-// worker.
+// Progress of work on several threads. Every piece is counted. A slow display shows the latest, and
+// delays no worker.
 
 import ConcurrentObserve
 import Dispatch
@@ -49,13 +49,14 @@ final class Display {
 let job = Job(total: 2_000)
 let display = Display()
 
-// On the main actor, since it is written in code of the main actor. It receives the last change, and those before
-// for which there was time.
+// On the main actor, since it is written in code of the main actor. It receives the last change,
+// and those before for which there was time.
 let reported = job.progress.observeIsolated(options: .initial, buffering: .latest) { change in
     display.show(change.new)
 }
 
-// Each receives every change, on the thread that makes it, and ends itself at the quarter it waits for.
+// Each receives every change, on the thread that makes it, and ends itself at the quarter it waits
+// for.
 let quarters = Mutex<[Int]>([])
 var tokens = Set<ObservationToken>()
 for quarter in 1...4 {

@@ -12,11 +12,12 @@ final class ServiceHealth: Sendable {
     let (latency, queueLength) = (Observed(0.02), Observed(3))
     let isDraining = Observed(false)
 
-    /// Of the two that report together: by `commit`, so that no rate is of the errors of one minute and the requests of another.
+    /// The two signals that report together. A `commit` sets both, so no rate mixes the errors of
+    /// one minute with the requests of another.
     let traffic: Group<(Int, Int)>
     /// At most one change for each report, and none while the rate stays on its side of the limit.
     let failsTooOften: Derived<Bool>
-    /// What is missing now.
+    /// The signals that are missing now.
     let missing: Derived<[String]>
     let verdict: Derived<Verdict>
 
@@ -27,7 +28,8 @@ final class ServiceHealth: Sendable {
         let parts = [("database", isDatabaseUp), ("cache", isCacheUp), ("queue", isQueueUp)]
         missing = Derived { get in parts.filter { !get($0.1) }.map(\.0) }
         verdict = Derived { [failsTooOften, missing, isDraining, freeMemory, freeDisk, latency, queueLength] get in
-            // While the service is stopping, nothing else is asked, and no change of the others evaluates this.
+            // While the service is stopping, nothing else is asked, and no change of the others
+            // evaluates this.
             if get(isDraining) { return .degraded("draining") }
             let missing = get(missing)
             if missing.contains("database") { return .failed("no database") }

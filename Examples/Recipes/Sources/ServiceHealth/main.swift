@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Ten signals, one verdict. It is current whenever it is read, and its observers receive it when it differs, never of a mixture.
+// Ten signals, one verdict. A read of the verdict is current. Observers receive every verdict that
+// differs, never one made from a mixture.
 
 import ConcurrentObserve
 import Dispatch

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Money that moves between accounts from several threads: none is made or lost in any sum, and a transfer that is refused
-// leaves no trace.
+// Money that moves between accounts from several threads: none is made or lost in any sum, and a
+// transfer that is refused leaves no trace.
 
 import ConcurrentObserve
 import Dispatch
@@ -24,7 +24,8 @@ struct Refused: Error {
 
 final class Bank: Sendable {
     let accounts: [Account]
-    /// How far an account may be overdrawn. A change of it never overlaps a transfer that decides by it.
+    /// How far an account may be overdrawn. A change of it never overlaps a transfer that decides
+    /// by it.
     let overdraft = Observed(0)
     private let balances: PropertyList<Observed<Int>>
 
@@ -33,12 +34,14 @@ final class Bank: Sendable {
         balances = PropertyList(accounts.map(\.balance))
     }
 
-    /// Locks these two accounts and nothing else, whatever their order: transfers between others go on.
+    /// Locks these two accounts and nothing else, whatever their order: transfers between others go
+    /// on.
     func transfer(_ amount: Int, from: Account, to: Account) throws {
         try Group(from.balance, to.balance).commit(reading: overdraft) { draft in
             draft[from.balance] -= amount
             let missing = -draft[from.balance] - draft[overdraft]
-            // Nothing has been published yet: throwing here changes nothing, and no observer is called.
+            // Nothing has been published yet: throwing here changes nothing, and no observer is
+            // called.
             guard missing <= 0 else { throw Refused(name: from.name, missing: missing) }
             draft[to.balance] += amount
         }

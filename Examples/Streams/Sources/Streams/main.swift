@@ -24,7 +24,8 @@ print("--- zip")
 do {
     let (counts, names) = (Observed(0), Observed("zero"))
     var pairs = zip(counts.values(includingInitial: true), names.values(includingInitial: true)).makeAsyncIterator()
-    // The algorithm makes its iterators when it is first asked: with the initial values it has both.
+    // The algorithm makes its iterators when it is first asked: with the initial values it has
+    // both.
     if let (count, name) = await pairs.next() { print(count, name) }
     for count in 1...2 { counts.value = count }
     for name in ["one", "two"] { names.value = name }

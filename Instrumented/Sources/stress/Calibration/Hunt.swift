@@ -5,7 +5,8 @@ import Glibc
 
 /// This command in its own process, until its output reports a finding.
 ///
-/// A process that the child has forked may outlive it and keep the pipe open, so that the pipe's end is not waited for.
+/// A process that the child has forked may outlive it and keep the pipe open, so that the pipe's
+/// end is not waited for.
 struct Hunt {
     let arguments: [String]
     /// How long the process may take. A run that hangs reports that itself, much sooner.
@@ -57,7 +58,7 @@ struct Hunt {
         }
     }
 
-    /// What the first line that reports a failure says.
+    /// Reads the first line that reports a failure.
     static func finding(in text: String) -> Finding? {
         if let match = text.firstMatch(of: #/VIOLATION (\S+): ((?:P\d+|memory)\.[a-z-]+):/#) {
             return Finding(catcher: String(match.2), place: String(match.1))

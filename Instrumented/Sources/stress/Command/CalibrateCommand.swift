@@ -153,7 +153,8 @@ struct CalibrateCommand: ParsableCommand {
         return (nil, "\(Format.count(UInt64(batches * batch))) histories")
     }
 
-    /// Every program, one after another, first with one preemption, then with two while the budget lasts.
+    /// Every program, one after another, first with one preemption, then with two while the budget
+    /// lasts.
     private func explore(_ bug: SeededBug?) -> (Hunt.Finding?, String) {
         let end = nanoseconds() + UInt64(budget.duration.seconds * 1e9)
         var explored = 0
@@ -170,7 +171,8 @@ struct CalibrateCommand: ParsableCommand {
 }
 
 extension Report {
-    /// What `stress calibrate` has found so far. What is not found is no failure here: `stress report` has all engines' results.
+    /// Makes the report of `stress calibrate` so far. A defect that is not found is no failure
+    /// here: `stress report` has all engines' results.
     fileprivate init(_ trials: [Trial], seed: UInt64, since start: UInt64) {
         let exit: StressExit = trials.contains { $0.defect == nil && $0.catcher != nil } ? .violated : .pass
         self.init(

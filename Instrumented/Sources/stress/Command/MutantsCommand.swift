@@ -102,7 +102,8 @@ struct MutantsCommand: ParsableCommand {
         return kills + (try zip(clean, controls).map { try $0 ?? printed(kill(control: $1.run, $1.engine)) })
     }
 
-    /// Hunts two bugs at a time, for a while; then, each alone and for its whole budget, those that this has not caught.
+    /// Hunts two bugs at a time, for a while; then, each alone and for its whole budget, those that
+    /// this has not caught.
     private func kill(_ mutants: [Mutant]) throws -> [Kill] {
         let hunts = mutants.flatMap { mutant in (seed..<seed + UInt64(seeds)).map { (mutant: mutant, seed: $0) } }
         let caught = try inPairs(hunts) { mutant, seed -> Kill? in
@@ -115,8 +116,9 @@ struct MutantsCommand: ParsableCommand {
         }
     }
 
-    /// How long nothing may be found without a bug: ten times as long as the slowest of the scenario's bugs took to be found, waits
-    /// in vain not counted, and some seconds at least; but no longer than the most patient of them may take.
+    /// How long nothing may be found without a bug: ten times as long as the slowest of the
+    /// scenario's bugs took to be found, waits in vain not counted, and some seconds at least; but
+    /// no longer than the most patient of them may take.
     private static func controlBudget(_ mutants: [Mutant], _ kills: [Kill], _ scenario: String) -> Duration {
         let slowest = kills.filter { $0.scenario == scenario }.map { $0.secondsToFind ?? $0.seconds }.max() ?? 0
         return min(mutants.map(\.budget).max()!, max(.seconds(3), .seconds(10 * slowest)))
@@ -186,7 +188,7 @@ extension Kill {
 }
 
 extension Report {
-    /// What `stress mutants` has found.
+    /// Makes the report of `stress mutants`.
     fileprivate init(_ kills: [Kill], seed: UInt64, seconds: Double) {
         let matrix = KillMatrix(kills)
         let exit: StressExit = matrix.failedControls > 0 ? .violated : matrix.survivors > 0 ? .mutantSurvived : .pass

@@ -14,11 +14,12 @@ final class DerivedWorld<Value: Sendable & Equatable>: @unchecked Sendable {
     private(set) var token: ObservationToken?
     private(set) var received: [Change<Value>] = []
     private(set) var ends: [ObservationEnd] = []
-    /// That of the value when the observation began.
+    /// The value's version when the observation began.
     private var firstVersion: UInt64 = 0
     private let isPossible: (Value) -> Bool
 
-    /// - Parameter isPossible: Whether the function gives the value for sources that were present together.
+    /// - Parameter isPossible: Whether the function gives the value for sources that were present
+    ///   together.
     init(_ backend: LibraryBackend, _ derived: Derived<Value>, isPossible: @escaping (Value) -> Bool = { _ in true }) {
         self.backend = backend
         self.derived = derived
@@ -65,8 +66,8 @@ final class DerivedWorld<Value: Sendable & Equatable>: @unchecked Sendable {
         derived = nil
     }
 
-    /// At rest: the value is the function's, and the observer has received the last version, and each before it. No more than there were
-    /// changes.
+    /// At rest: the value is the function's, and the observer has received the last version, and
+    /// each before it. No more than there were changes.
     func checkRest(_ expected: Value, isObserved: Bool = true, after most: Int = .max) {
         guard let (value, version) = derived?.snapshot() else { return }
         check(value == expected, "P22.current", "at rest the value is \(value), and the sources give \(expected)")

@@ -2,7 +2,8 @@
 
 import Glibc
 
-/// The process that explores. It ends at the first failure, in any state; its last line says what it has found.
+/// The process that explores. It ends at the first failure, in any state; its last line says what
+/// it has found.
 enum ExplorationChild {
     static func explore(_ program: LibraryProgram, _ search: SearchOptions) -> Never {
         let explorer = Explorer(
@@ -63,7 +64,8 @@ enum ExplorationChild {
         )
     }
 
-    /// Ends the process where it stands: threads may be stuck, and the library's state is what the failure has left.
+    /// Ends the process where it stands: threads may be stuck, and the library's state is what the
+    /// failure has left.
     private static func finish(_ verdict: ExplorationVerdict, _ exit: StressExit) -> Never {
         print(verdict.line)
         fflush(nil)

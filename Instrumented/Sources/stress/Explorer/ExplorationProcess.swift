@@ -2,7 +2,8 @@
 
 import Foundation
 
-/// Explores and replays in processes of their own, so that a failure, a crash or a deadlock leaves nothing behind.
+/// Explores and replays in processes of their own, so that a failure, a crash or a deadlock leaves
+/// nothing behind.
 enum ExplorationProcess {
     static func explore(_ program: LibraryProgram, _ search: SearchOptions) -> ExplorationVerdict {
         verdict(run(["explore", program.name, "--child"] + search.arguments))

@@ -37,7 +37,8 @@ final class Explorer {
         if faults.contains(.noThread) { exploration.afterThreads = { [backend] in backend.drain() } }
     }
 
-    /// Makes what the library makes on its first use, so that the first schedule begins like all others.
+    /// Makes what the library makes on its first use, so that the first schedule begins like all
+    /// others.
     private func warmUp(_ program: LibraryProgram) {
         for program in [.warmUp, program] {
             let run = Exploration(program.program(backend), on: scheduler).run(Undisturbed())

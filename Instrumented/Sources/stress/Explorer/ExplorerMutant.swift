@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A seeded bug that the explorer must find, and where: the races among them that sequential consistency can show.
+/// A seeded bug that the explorer must find, and where: the races among them that sequential
+/// consistency can show.
 struct ExplorerMutant: Sendable {
     let bug: SeededBug
     let program: String
-    /// What must not hold.
+    /// The invariants that the bug must break.
     let invariants: [String]
     /// The faults that the search adds to the program.
     let faults: ExploredFaults
@@ -47,6 +48,7 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant(.aPropertyThatIsReadIsReleasedEarly, "commit-reading", "P19.read-held-still"),
         ExplorerMutant(.aSnapshotCollectsVersionsOnce, "commit-snapshot", "P20.present-together"),
         ExplorerMutant(.aCommitIsDeliveredInParts, "commit-observe", "P21.whole", "P21.once"),
+        ExplorerMutant(.aCommitRelinksMemberByMember, "commit-relink", "P1.exactly-once"),
         ExplorerMutant(.aCommitIsDeliveredTwice, "commit-observe", "P21.once"),
         // Bindings
         ExplorerMutant(.aPairAgreesOnOneSideAlone, "pair-commits", "P3.pair-converges"),

@@ -2,8 +2,8 @@
 
 import Glibc
 
-/// `stress mutants --engine explorer`: the explorer must find every race that is seeded for it, replay it every time, and find
-/// nothing where nothing is seeded.
+/// `stress mutants --engine explorer`: the explorer must find every race that is seeded for it,
+/// replay it every time, and find nothing where nothing is seeded.
 enum ExplorerMutants {
     /// How often each failing schedule is replayed.
     private static var repetitions: Int { 10 }

@@ -4,8 +4,8 @@ import Glibc
 
 /// The library's virtual backend: its locks, waits, grace periods and threads are the scheduler's.
 ///
-/// It frees nothing that threads under test can reach while a program runs, and knows what was freed: a use of that is a violation at
-/// once, not a crash some time later.
+/// It frees nothing that threads under test can reach while a program runs, and knows what was
+/// freed: a use of that is a violation at once, not a crash some time later.
 final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
     // Unchecked: everything mutable belongs to the running thread.
     let scheduler: ControlledScheduler
@@ -41,7 +41,8 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
     /// A program's threads begin.
     func begin() { refusalsLeft = 0 }
 
-    /// Waits until the library has done all that it had to do, for which it may have been refused threads. (P9)
+    /// Waits until the library has done all that it had to do, for which it may have been refused
+    /// threads. (P9)
     func drain() {
         let outcome = ConcurrentObserveDiagnostics.drain()
         if outcome != .finished { scheduler.fail("P16.backlog-drains", "drain ended with \(outcome)") }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension LibraryProgram {
-    /// Three threads: two commits whose groups name the properties in different orders, and reads. (P19)
+    /// Three threads: two commits whose groups name the properties in different orders, and reads.
+    /// (P19)
     static let commitCommitRead = LibraryProgram(
         name: "commit-commit-read",
         summary: "two commits of two properties, whose groups name them in different orders, against reads",
@@ -43,7 +44,7 @@ extension LibraryProgram {
         )
     }
 
-    /// A commit of properties that another thread lets go meanwhile. (P12, P21)
+    /// A commit of properties that another thread releases at the same time. (P12, P21)
     static let commitDeath = LibraryProgram(
         name: "commit-death",
         summary: "a commit of two observed properties against the release of the others' references to them",
@@ -69,6 +70,17 @@ extension LibraryProgram {
             ],
             rest: [{ observer.checkDeath(1, isReleased: first.content! == nil && second.content! == nil) }]
         )
+    }
+
+    /// A commit replaces two steps of paths. Each step's inline observer changes the object to
+    /// which the other step's path leads by then. (P1)
+    static let commitRelink = LibraryProgram(
+        name: "commit-relink",
+        summary: "a commit of two steps of paths, whose observers set what the other path leads to",
+        threads: [["commit"]]
+    ) { backend in
+        let world = RelinkWorld(backend)
+        return Program.Instance(setUp: { world.observe() }, threads: [[{ world.commit() }]], rest: [{ world.end() }])
     }
 }
 
@@ -119,11 +131,61 @@ private final class GroupObserver: @unchecked Sendable {
         token = nil
     }
 
-    /// - Parameter isReleased: Whether both threads have released the properties: a schedule that is shrunk may leave a release out.
+    /// - Parameter isReleased: Whether both threads have released the properties: a schedule that
+    ///   is shrunk may leave a release out.
     func checkDeath(_ commits: Int, isReleased: Bool) {
         checkReceived(commits)
         if !isReleased { return check(ends.isEmpty, "P12.end-once", "received the ends \(ends) before the end") }
         check(ends == [.sourceDeleted], "P12.end-once", "received the ends \(ends)")
         token = nil
     }
+}
+
+/// Two steps of paths, which a commit replaces at once.
+private final class RelinkWorld: @unchecked Sendable {
+    // Unchecked: everything belongs to the running thread.
+    final class End: ConcurrentObservable { let number = Observed(0) }
+
+    final class Root: ConcurrentObservable {
+        let left = Observed(End())
+        let right = Observed(End())
+    }
+
+    private let backend: LibraryBackend
+    private let root = Root()
+    private let (left, right) = (End(), End())
+    private var received: (left: [Int], right: [Int]) = ([], [])
+    private var tokens: [ObservationToken] = []
+
+    init(_ backend: LibraryBackend) { self.backend = backend }
+
+    func observe() {
+        root.property(\.left.number).observeValues { [self] in received.left.append($0) }.store(in: &tokens)
+        root.property(\.right.number).observeValues { [self] in received.right.append($0) }.store(in: &tokens)
+        root.left.observe { [self] _ in
+            right.number.value = 1
+            check(received.right, "right")
+        }.store(in: &tokens)
+        root.right.observe { [self] _ in
+            left.number.value = 1
+            check(received.left, "left")
+        }.store(in: &tokens)
+    }
+
+    private func check(_ received: [Int], _ path: String) {
+        if received.contains(1) { return }
+        backend.scheduler.fail(
+            "P1.exactly-once",
+            "the \(path) path is not linked to its new end when a commit's first observer is called"
+        )
+    }
+
+    func commit() {
+        Group(root.left, root.right).commit { transaction in
+            transaction[root.left] = left
+            transaction[root.right] = right
+        }
+    }
+
+    func end() { tokens = [] }
 }

@@ -40,7 +40,8 @@ private final class ReceivedChanges<Value: Sendable & Equatable>: @unchecked Sen
 }
 
 extension LibraryProgram {
-    /// A thread that finds another delivering leaves its change, and the other delivers it. (P1, P2)
+    /// A thread that finds another delivering leaves its change, and the other delivers it. (P1,
+    /// P2)
     static let serialSetSet = LibraryProgram(
         name: "serial-set-set",
         summary: "two changes of a property with a serial observer",
@@ -125,7 +126,8 @@ extension LibraryProgram {
         [[{ root.end.value = PathEnd(2) }], [{ end.number.value = 3 }]]
     }
 
-    /// The path's new end changes before the replacement is delivered. The observer must receive that change after the replacement. (P2, P3)
+    /// The path's new end changes before the replacement is delivered. The observer must receive
+    /// that change after the replacement. (P2, P3)
     static let serialPathRelinkSet = path(
         "serial-path-relink-set",
         "the replacement of a step of a path with a serial observer against a change of its new end",

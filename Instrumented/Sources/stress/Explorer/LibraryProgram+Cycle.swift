@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension LibraryProgram {
-    /// What one thread sets goes round a cycle through a path while another thread sets the same
-    /// property. (P3)
+    /// A value that one thread sets goes round a cycle through a path while another thread sets the
+    /// same property. (P3)
     static let bindPathCycle = LibraryProgram(
         name: "bind-path-cycle",
         summary: "two changes of a property that is bound through a path, and bound back",

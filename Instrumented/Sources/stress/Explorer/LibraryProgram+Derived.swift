@@ -18,7 +18,7 @@ extension LibraryProgram {
         )
     }
 
-    /// A diamond is read by two threads, one of which has changed its source. (P22, P23)
+    /// Two threads read a diamond. One of them has changed its source. (P22, P23)
     static let deriveReadRead = LibraryProgram(
         name: "derive-read-read",
         summary: "a change of a diamond's source and a read of its join against another read",
@@ -33,7 +33,8 @@ extension LibraryProgram {
         )
     }
 
-    /// A diamond is observed while two threads change its source, and one of them reads it. (P23, P24)
+    /// A diamond is observed while two threads change its source, and one of them reads it. (P23,
+    /// P24)
     static let deriveObserveSet = LibraryProgram(
         name: "derive-observe-set",
         summary: "changes of an observed diamond's source on two threads, one of which then reads the join",
@@ -153,7 +154,7 @@ extension LibraryProgram {
         )
     }
 
-    /// What each of two derived values reads is the other, as a source says: never both. (P25)
+    /// Two derived values: one reads the other, as a source says, and never both. (P25)
     static let deriveCross = LibraryProgram(
         name: "derive-cross",
         summary: "two derived values, each of which reads the other at another time, read by two threads",

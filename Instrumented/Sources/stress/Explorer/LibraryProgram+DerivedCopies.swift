@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Functions that run on copies of their sources after one failure: after twelve there would be no end of schedules.
+// Functions that run on copies of their sources after one failure: after twelve there would be no
+// end of schedules.
 extension LibraryProgram {
-    /// Two sources that always change together, and a function that runs on copies after its first failure. (P23, P25)
+    /// Two sources that always change together, and a function that runs on copies after its first
+    /// failure. (P23, P25)
     static let deriveCopies = LibraryProgram(
         name: "derive-copies",
         summary:
@@ -13,7 +15,8 @@ extension LibraryProgram {
         return onCopies(commits, DerivedWorld(backend, pair(of: commits, backend)) { $0.first == $0.second })
     }
 
-    /// Such sources, where the function comes to read the second only when the first is copied. (P23, P25)
+    /// Such sources, where the function comes to read the second only when the first is copied.
+    /// (P23, P25)
     static let deriveCopiesNew = LibraryProgram(
         name: "derive-copies-new",
         summary:

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension LibraryProgram {
-    /// A ring, reported by one of its two members. What the other then reads does not depend on the ring. (P25)
+    /// A ring, reported by one of its two members. What the other then reads does not depend on the
+    /// ring. (P25)
     static let deriveRing = LibraryProgram(
         name: "derive-ring",
         summary: "two derived values, which need each other once a source is set, read by two threads",

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One observation that has observers at several properties, and begins while those at one of them are cancelled.
+/// One observation that has observers at several properties, and begins while those at one of them
+/// are cancelled.
 private final class JointObservation: @unchecked Sendable {
     // Unchecked: everything belongs to the running thread.
     private let backend: LibraryBackend
@@ -11,7 +12,8 @@ private final class JointObservation: @unchecked Sendable {
 
     init(_ backend: LibraryBackend) { self.backend = backend }
 
-    /// - Parameter begin: Begins the observation. It receives what to do with each change of either property.
+    /// - Parameter begin: Begins the observation. It receives what to do with each change of either
+    ///   property.
     func begin(
         _ begin: (_ first: Observed<Int>, _ second: Observed<Int>, _ receive: @escaping @Sendable () -> Void) ->
             ObservationToken
@@ -30,7 +32,8 @@ private final class JointObservation: @unchecked Sendable {
         checkWhenBothHaveReturned()
     }
 
-    /// The observation begins after the cancellation, or has been ended by it: at both properties. (P8)
+    /// The observation begins after the cancellation, or has been ended by it: at both properties.
+    /// (P8)
     private func checkWhenBothHaveReturned() {
         returned += 1
         guard returned == 2, let token else { return }
@@ -47,7 +50,8 @@ private final class JointObservation: @unchecked Sendable {
         }
     }
 
-    /// Cancels all of one side's. When that has returned, the observation has ended, whatever another thread does. (P8)
+    /// Cancels all of one side's. When that has returned, the observation has ended, whatever
+    /// another thread does. (P8)
     func cancelAllAndCheck() {
         properties.0.cancelAllObservations()
         guard let token, token.isActive else { return }

@@ -110,8 +110,8 @@ extension LibraryProgram {
         )
     }
 
-    /// Values in boxes that are too large to be recycled: the thread that replaces them releases them
-    /// itself, two at a time. (P14)
+    /// Values in boxes that are too large to be recycled: the thread that replaces them releases
+    /// them itself, two at a time. (P14)
     static let magazine = magazine(
         "magazine",
         "three changes of a property of large values against withValue",
@@ -159,7 +159,8 @@ extension LibraryProgram {
         }
     }
 
-    /// Values in boxes, which the thread that replaces them recycles, while one is copied. (P2, P14)
+    /// Values in boxes, which the thread that replaces them recycles, while one is copied. (P2,
+    /// P14)
     static let recycledBox = LibraryProgram(
         name: "recycled-box",
         summary: "four changes of a property of values in boxes against a snapshot",

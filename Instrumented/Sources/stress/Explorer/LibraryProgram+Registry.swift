@@ -39,7 +39,8 @@ extension LibraryProgram {
         )
     }
 
-    /// The cancellation that comes second ends nothing, and returns after the end all the same. (P8)
+    /// The cancellation that comes second ends nothing, and returns after the end all the same.
+    /// (P8)
     static let cancelCancelNotify = inWorld(
         "cancel-cancel-notify",
         "a cancellation, against another of the same observation and a notification of its own",
@@ -106,7 +107,8 @@ extension LibraryProgram {
         )
     }
 
-    /// Most of the table's entries are tombstones: the next end makes the reclamation thread replace it. (P1, P14)
+    /// Most of the table's entries are tombstones: the next end makes the reclamation thread
+    /// replace it. (P1, P14)
     static let appendCompactWalk = amongTheDead(
         "append-compact-walk",
         "a registration, against the cancellation after which the table is compacted, against a notification",
@@ -125,7 +127,8 @@ extension LibraryProgram {
         "X"
     )
 
-    /// A registration, a cancellation and a notification meet in a table that holds so many dead entries, and then these observers.
+    /// A registration, a cancellation and a notification meet in a table that holds so many dead
+    /// entries, and then these observers.
     private static func amongTheDead(_ name: String, _ summary: String, dead count: Int, live: String...) -> Self {
         inWorld(name, summary, [["observe Z"], ["cancel X"], ["notify"]]) { world in
             let source = world.makeSource()
@@ -186,7 +189,7 @@ extension LibraryProgram {
         )
     }
 
-    /// What is reclaimed was counted as retired before. (P16)
+    /// An item that is reclaimed was counted as retired before. (P16)
     static let cancelCount = inWorld(
         "cancel-count",
         "a cancellation against a drain that counts afterwards what waits",

@@ -58,7 +58,8 @@ extension LibraryProgram {
 final class CommitWorld: @unchecked Sendable {
     // Unchecked: everything belongs to the running thread.
     private let backend: LibraryBackend
-    /// In the order of their addresses, as a commit takes their locks: a schedule is of the same steps each time.
+    /// In the order of their addresses, as a commit takes their locks: so a schedule has the same
+    /// steps each time.
     let (first, second): (Observed<Int>, Observed<Int>)
     let group: Group<(Int, Int)>
     let reversed: Group<(Int, Int)>

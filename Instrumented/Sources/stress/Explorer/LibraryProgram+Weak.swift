@@ -57,7 +57,7 @@ extension LibraryProgram {
     }
 }
 
-/// What a weak property refers to.
+/// The referent of a weak property.
 private final class Referent: WeaklyObservable {
     let lifetime = ReferentLifetime()
 }

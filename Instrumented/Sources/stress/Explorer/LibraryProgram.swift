@@ -8,7 +8,8 @@ struct LibraryProgram: Sendable {
     let threads: [[StaticString]]
     /// Whether faults are choices of its schedules.
     var allowsFaults = false
-    /// All its schedules are those with so many preemptions and faults at most: where each takes a process, fewer.
+    /// All its schedules are those with so many preemptions and faults at most: where each takes a
+    /// process, fewer.
     var mostPreemptions = 8
     let make: @Sendable (LibraryBackend) -> Program.Instance
 
@@ -26,7 +27,7 @@ struct LibraryProgram: Sendable {
         pathRelinkRelink, pathDeathSet, pathDeathAhead, weakDeathSet, weakSetRead, groupCancelAll, bindCancelAll,
         cancelAllTwice,
         commitCommit, commitRead, commitSnapshot, commitReading, commitCommitRead, commitModify, commitObserve,
-        commitDeath, pairCommits, pairCancel,
+        commitDeath, commitRelink, pairCommits, pairCancel,
         deriveReadSet, deriveReadRead, deriveObserveSet, deriveSetSet, deriveShapeSet, deriveCancelSet, deriveCommit,
         deriveCommitRead, deriveCopies, deriveCopiesNew, deriveCopiesTwice, deriveCross, deriveRing,
         deriveSourceDeath, deriveKeepSet, deriveDeathSet,
@@ -57,7 +58,7 @@ struct LibraryProgram: Sendable {
     }
 }
 
-/// What is made in a program's set-up.
+/// An object that is made in a program's set-up.
 final class Deferred<Content>: @unchecked Sendable {
     // Unchecked: it belongs to the running thread.
     private(set) var content: Content!

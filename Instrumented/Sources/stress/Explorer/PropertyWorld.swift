@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What one run of a program on a property works on, and what it must keep. (P1 to P4, P12)
+/// The state of one run of a program on a property, and the promises that it must keep. (P1 to P4,
+/// P12)
 final class PropertyWorld<Value: Sendable & Equatable>: @unchecked Sendable {
     // Unchecked: everything belongs to the running thread.
     private let backend: LibraryBackend
@@ -80,7 +81,8 @@ final class PropertyWorld<Value: Sendable & Equatable>: @unchecked Sendable {
 
     // MARK: At rest
 
-    /// Checks what was received and ends everything. When that has come to rest, it checks that nothing is left.
+    /// Checks what was received and ends everything. When that has come to rest, it checks that
+    /// nothing is left.
     var rest: [() -> Void] { [end, checkEnded] }
 
     private func end() {
@@ -88,7 +90,8 @@ final class PropertyWorld<Value: Sendable & Equatable>: @unchecked Sendable {
         for observation in observations { observation.token?.cancel() }
     }
 
-    /// Every version after the registration's, once, the initial one included, in a chain of old and new.
+    /// Every version after the registration's, once, the initial one included, in a chain of old
+    /// and new.
     private func checkReceived(_ observation: Observation) {
         let name = observation.name
         let initial = observation.received.filter { $0.reason == .initial }

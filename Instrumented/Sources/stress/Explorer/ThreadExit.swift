@@ -6,8 +6,8 @@ import Glibc
 enum ThreadExit {
     /// Whether the library traps. The thread exits in a copy of the process.
     ///
-    /// The copy is made without fork handlers, so the library does not take it for a child. All other threads of the process wait
-    /// for the scheduler, and hold no lock that the copy needs.
+    /// The copy is made without fork handlers, so the library does not take it for a child. All
+    /// other threads of the process wait for the scheduler, and hold no lock that the copy needs.
     static var traps: Bool {
         guard let symbol = unsafe dlsym(nil, "_Fork") else { harnessFailure("the C library has no _Fork") }
         // Safe: that is its type.

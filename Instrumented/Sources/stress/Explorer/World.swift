@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What one run of a program on registries works on, and what it must keep.
+/// The state of one run of a program on registries, and the promises that it must keep.
 ///
-/// Operations are stamped at their begin and end. One thread runs at a time, so the stamps are the order in which things happened:
-/// they say what each observer had to receive, could receive, and must not have received. (P1, P8)
+/// Operations are stamped at their begin and end. One thread runs at a time, so the stamps are the
+/// order in which things happened: they say what each observer had to receive, could receive, and
+/// must not have received. (P1, P8)
 final class World: @unchecked Sendable {
     // Unchecked: everything belongs to the running thread.
     let scheduler: ControlledScheduler
@@ -184,7 +185,8 @@ final class World: @unchecked Sendable {
 
     // MARK: At rest
 
-    /// Checks which observers were called with what, and ends everything. When that has come to rest, it checks that nothing is left.
+    /// Checks which observers were called with what, and ends everything. When that has come to
+    /// rest, it checks that nothing is left.
     var rest: [() -> Void] { [end, checkEnded] }
 
     private func end() {

@@ -2,11 +2,13 @@
 
 import Foundation
 
-/// `stress mutants --engine histories`: seeded bugs that a history shows, without an invariant made for them.
+/// `stress mutants --engine histories`: seeded bugs that a history shows, without an invariant made
+/// for them.
 enum HistoryMutants {
     /// Histories that a control must pass: two seconds.
     private static let controlLength = 20_000
-    /// Histories that a bug has time to show itself in. The rarest needs some 7,000 on average, on some machines more.
+    /// Histories that a bug has time to show itself in. The rarest needs some 7,000 on average, on
+    /// some machines more.
     private static let patience = 500_000
 
     static func run(_ bugs: [SeededBug], seed: UInt64) throws -> [Kill] {

@@ -5,8 +5,8 @@ import Synchronization
 
 /// Records histories on real threads, and judges them.
 ///
-/// Every thread meets the others before each trial, so that their operations overlap, and judges its share of the trials
-/// when a batch is recorded.
+/// Every thread meets the others before each trial, so that their operations overlap, and judges
+/// its share of the trials when a batch is recorded.
 final class HistoryRecorder: @unchecked Sendable {
     // Unchecked: `trials` is written by one thread between two meetings; `result` is guarded.
     private let subject: HistorySubject
@@ -67,7 +67,8 @@ final class HistoryRecorder: @unchecked Sendable {
         return result.withLock { $0 }
     }
 
-    /// Lets a thread give its processor away within an operation: on few processors, operations hardly overlap otherwise.
+    /// Lets a thread give its processor away within an operation: on few processors, operations
+    /// hardly overlap otherwise.
     private static func interruptOperations() {
         unsafe Instrumentation.perturbation = { _ in
             // The clock's low digits: a generator per thread would cost as much.

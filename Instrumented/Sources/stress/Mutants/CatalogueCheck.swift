@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Seeded bugs, scenarios, programs, subjects, injection points and known defects name each other. `stress mutants` begins with this
-/// check and runs nothing if one of them names what does not exist.
+/// Seeded bugs, scenarios, programs, subjects, injection points and known defects name each other.
+/// `stress mutants` begins with this check and runs nothing if one of them names what does not
+/// exist.
 enum CatalogueCheck {
-    /// What is wrong, a sentence each. Empty: nothing is.
+    /// The faults of the catalogue, a sentence each; empty if there are none.
     static var failures: [String] {
         missingBugs + Mutant.all.flatMap(failures) + explorerFailures + historyFailures + unprovedInvariants
             + defectFailures

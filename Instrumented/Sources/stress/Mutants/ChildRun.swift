@@ -55,12 +55,14 @@ struct ChildRun {
         var environment = ProcessInfo.processInfo.environment
         // The first report is enough.
         environment["TSAN_OPTIONS", default: ""] += " halt_on_error=1"
-        // A crash is what many of them are for: its signal is enough, and the tool that prints where it was may wait for ever.
+        // A crash is what many of them are for: its signal is enough, and the tool that prints
+        // where it was may wait for ever.
         environment["SWIFT_BACKTRACE"] = "enable=no"
         process.environment = environment
         let start = nanoseconds()
         let pipe = try Self.starting.withLock { _ in
-            // One at a time: a child must not get the end of another's pipe, which would then end with both.
+            // One at a time: a child must not get the end of another's pipe, which would then end
+            // with both.
             let pipe = Pipe()
             process.standardOutput = pipe
             process.standardError = pipe
@@ -95,8 +97,9 @@ struct ChildRun {
 extension Mutant {
     /// Looks for this bug until something that it names has caught it or its budget is over.
     ///
-    /// What a bug breaks first may be another invariant than those that prove it; then further seeds are tried, for the time that is
-    /// left. A run in which nothing shows has used up the budget.
+    /// What a bug breaks first may be another invariant than those that prove it; then further
+    /// seeds are tried, for the time that is left. A run in which nothing shows has used up the
+    /// budget.
     func hunt(seed: UInt64, within budget: Duration) throws -> (catcher: Catcher?, outcome: ChildRun.Outcome) {
         let start = nanoseconds()
         let end = start + UInt64(budget.seconds * 1e9)

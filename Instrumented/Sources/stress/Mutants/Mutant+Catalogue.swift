@@ -9,7 +9,8 @@ extension Mutant {
     static let calledTooLate: [Catcher] = [
         .invariant("P14.not-while-called"), .invariant("P9.nothing-after-wait"), .crash,
     ]
-    /// The memory of a table that is reclaimed too early may be another table's when the walk goes on: it then delivers from the other table.
+    /// The memory of a table that is reclaimed too early may be another table's when the walk goes
+    /// on: it then delivers from the other table.
     static let tableInUse: [Catcher] = [
         .invariant("memory.table-in-use"), .invariant("P1.exactly-once"), .crash,
     ]

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Mutant {
-    /// Bugs of properties: values, versions, bodies of `modify`, initial values, and weak properties.
+    /// Bugs of properties: values, versions, bodies of `modify`, initial values, and weak
+    /// properties.
     static let properties: [Mutant] = [
         // Properties
         Mutant(

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Mutant {
-    /// Bugs of reclamation: the end of a source, the destruction of closures, and the progress of the library's threads.
+    /// Bugs of reclamation: the end of a source, the destruction of closures, and the progress of
+    /// the library's threads.
     static let reclamation: [Mutant] = [
         // Destruction
         Mutant(.aCoreIsLoadedInTwoSteps, "registry-death", [.crash, .hang], at: "observer.home", .seconds(60)),

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Mutant {
-    /// Bugs of registries: registration, notification, the table of observers, and the end of one observation.
+    /// Bugs of registries: registration, notification, the table of observers, and the end of one
+    /// observation.
     static let registry: [Mutant] = [
         // Notification
         Mutant(.aDeliveryIsDropped, "registration-churn", [.invariant("P1.exactly-once")]),

@@ -5,8 +5,8 @@ extension Mutant {
     static let underSanitizers: [Mutant] = [
         Mutant(.gracePeriodDoesNothing, "notification-storm", [.report(.address)], at: "walk.head", .seconds(60)),
         Mutant(.aSourcesEndForgetsItsObservers, "registry-death", [.report(.address)], .seconds(60)),
-        // Not under ThreadSanitizer: the one thing that a walk reads is its table, and that memory is another table's at once, whose makers
-        // synchronise with the walker.
+        // Not under ThreadSanitizer: the one thing that a walk reads is its table, and that memory
+        // is another table's at once, whose makers synchronise with the walker.
         Mutant(
             .aValueIsReadAfterItsPin,
             "torn-reads",

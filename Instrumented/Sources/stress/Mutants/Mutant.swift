@@ -5,14 +5,16 @@ struct Mutant: Sendable {
     let bug: SeededBug
     /// Where it is looked for.
     let scenario: String
-    /// What must catch it: an invariant, a crash, a hang, or a sanitizer's report.
+    /// The catchers: one of them must report the bug. An invariant, a crash, a hang, or a
+    /// sanitizer's report.
     let catchers: [Catcher]
-    /// The injection point where threads are delayed: the race's window. Without one, the seed chooses.
+    /// The injection point where threads are delayed: the race's window. Without one, the seed
+    /// chooses.
     let point: StaticString?
-    /// Whether threads are delayed at injection points. Not where a missing ordering is looked for: what the delays do orders the
-    /// threads in ThreadSanitizer's eyes.
+    /// Whether threads are delayed at injection points. Not where a missing ordering is looked for:
+    /// what the delays do orders the threads in ThreadSanitizer's eyes.
     let isPerturbed: Bool
-    /// What else goes wrong around the library while it is looked for.
+    /// The faults around the library while an engine looks for the bug.
     let faults: PerturbationKinds
     /// How long the scenario runs at most.
     let budget: Duration
@@ -22,7 +24,8 @@ struct Mutant: Sendable {
         case crash
         case hang
         case report(Sanitizer)
-        /// A history that no order explains: `stress mutants --engine histories`. The text is the subject.
+        /// A history that no order explains: `stress mutants --engine histories`. The text is the
+        /// subject.
         case history(String)
         /// A model checker: no run on x86-64 is known to show it. The text is the reason.
         case model(String)
@@ -39,10 +42,11 @@ struct Mutant: Sendable {
         }
     }
 
-    /// Whether nothing else may run beside it: its scenario holds a bound against the clock, or a sanitizer slows everything down.
+    /// Whether nothing else may run beside it: its scenario holds a bound against the clock, or a
+    /// sanitizer slows everything down.
     var needsTheMachine: Bool { engine != .plain || Scenario.named(scenario)!.excluded.contains(.crowd) }
 
-    /// What looks for it.
+    /// The engine that looks for it.
     enum Engine: Equatable {
         case plain
         case sanitizer(Sanitizer)
@@ -59,7 +63,8 @@ struct Mutant: Sendable {
         }
     }
 
-    /// What looks for it, as `stress mutants --engine` takes it; or the script of what is no engine of this build.
+    /// The engine that looks for it, as `stress mutants --engine` takes it; or a script, if that
+    /// engine is not part of this build.
     var engineAsTyped: String {
         switch engine {
         case .plain: "run"

@@ -16,7 +16,7 @@ struct Candidates {
         choices = locations.map(consistentChoices)
     }
 
-    /// Calls `body` with each candidate of which the registers are as given, until it returns true.
+    /// Calls `body` with each candidate whose registers are as given, until it returns true.
     func first(_ body: (Execution, Outcome) -> Bool) -> Bool {
         func combine(_ index: Int, _ readsFrom: [Int: Int], _ rank: [Int: Int]) -> Bool {
             guard index < choices.count else {

@@ -9,7 +9,7 @@ public struct Checker {
         case reached
     }
 
-    /// What was found: an execution, and the outcome it has.
+    /// A finding: an execution and its outcome.
     public struct Finding {
         let test: Test
         let execution: Execution

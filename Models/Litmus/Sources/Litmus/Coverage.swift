@@ -2,7 +2,7 @@
 
 /// Compares the steps of the article's table of orderings with those that the tests claim.
 public enum Coverage {
-    /// Steps of the table that no test has: hints, of which nothing depends.
+    /// Steps of the table that no test has: hints. Nothing depends on them.
     static let exempt: Set<String> = ["W1"]
 
     /// A problem for each step of the table that no test's claim names.

@@ -2,8 +2,8 @@
 
 /// Compares the orderings of the code with those of the tests, both ways.
 public enum Drift {
-    /// What differs: a step whose line is not there, or says another ordering, and an ordering of
-    /// the code that is in no test.
+    /// The differences: a step whose line is not there, or says another ordering, and an ordering
+    /// of the code that is in no test.
     public static func problems(in tree: SourceTree, tests: [Test] = Protocol.all, untested: [Untested] = Untested.all)
         -> [Problem]
     {
@@ -37,7 +37,7 @@ public enum Drift {
 }
 
 extension Instruction {
-    /// What the source must say; nil for barriers without an ordering.
+    /// The ordering that the source must name; nil for barriers without an ordering.
     fileprivate var writtenOrder: String? {
         switch kind {
         case .load, .store, .update, .fence: order.rawValue

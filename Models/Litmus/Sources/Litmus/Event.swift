@@ -30,7 +30,7 @@ struct EventGraph {
     var source: [String: Int] = [:]
     /// Where the threads call membarrier: the barriers before and after, and the thread.
     var calls: [(before: Int, after: Int, thread: Int)] = []
-    /// What is executed only for some values of a register.
+    /// The events that are executed only for some values of a register.
     private var branches: [(register: String, thread: Int, position: Int)] = []
     /// Registers, and the events that depend on them.
     private var dependencies: [(kind: Dependency, register: String, event: Int)] = []

@@ -4,7 +4,7 @@
 /// location come.
 struct Execution {
     let graph: EventGraph
-    /// Those of the graph, then a barrier for each point that membarrier has chosen.
+    /// The events of the graph, then a barrier for each point that membarrier has chosen.
     var events: [Event]
     /// Orders that membarrier adds: from a barrier to another, on different threads.
     var crossing: [(Int, Int)] = []

@@ -17,7 +17,7 @@ public enum Harness {
         return files
     }
 
-    /// What differs, is not there, or does not say what it mirrors.
+    /// The steps that differ, are not there, or do not say what they mirror.
     ///
     /// - Parameter files: The text of the harness's sources, by name.
     public static func problems(in files: [String: String], tree: SourceTree) -> [Problem] {

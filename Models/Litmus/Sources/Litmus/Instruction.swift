@@ -16,7 +16,8 @@ public struct Instruction: Sendable {
         /// A full barrier of every other thread, at some point of its own, between what is before
         /// the call and what is after it.
         case membarrier
-        /// What follows is executed only if the register has the value that the test says.
+        /// A branch: the instructions after it are executed only if the register has the value that
+        /// the test says.
         case branch
     }
 
@@ -52,7 +53,7 @@ public struct Instruction: Sendable {
     }
 }
 
-/// What is stored: a constant, or computed from what a register holds.
+/// A value to store: a constant, or a value computed from a register.
 public enum Value: Sendable, Equatable, ExpressibleByIntegerLiteral {
     case constant(Int)
     case register(String, plus: Int)
@@ -137,8 +138,8 @@ extension Instruction {
         with { $0.site = Site(file: file, fragment: fragment, after: after) }
     }
 
-    /// This step, of which the ordering is stronger than any test needs: which weakening shows
-    /// it, and why it stays.
+    /// Marks a step whose ordering is stronger than any test needs: `change` is the weakening that
+    /// shows it, `reason` says why the ordering stays.
     public func keeps(_ change: String, because reason: String) -> Instruction { with { $0.kept[change] = reason } }
 
     func with(_ change: (inout Instruction) -> Void) -> Instruction {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What became of one row, one weakening or one defect, as `stress report` reads kills.
+/// The result of one row, one weakening or one defect, as `stress report` reads kills.
 ///
 /// An ordering that is kept for a reason although no test needs it is none: nothing can be found.
 public struct Kill: Encodable, Sendable {

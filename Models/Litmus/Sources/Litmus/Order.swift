@@ -21,7 +21,7 @@ public enum Order: String, Sendable {
     }
 }
 
-/// What an instruction of AArch64 says about order, beyond what every access does.
+/// The order that an instruction of AArch64 adds to an ordinary access.
 public struct Marks: OptionSet, Sendable {
     public let rawValue: UInt8
     public init(rawValue: UInt8) { self.rawValue = rawValue }
@@ -34,7 +34,7 @@ public struct Marks: OptionSet, Sendable {
     public static let release = Marks(rawValue: 4)
     /// A read-modify-write that is a pair of exclusives, not one instruction.
     public static let exclusive = Marks(rawValue: 8)
-    /// A read-modify-write of which no register gets the old value: its load orders nothing.
+    /// A read-modify-write that puts the old value in no register: its load orders nothing.
     public static let noReturn = Marks(rawValue: 16)
     /// An x86 instruction with the `lock` prefix, or `xchg`.
     public static let locked = Marks(rawValue: 32)

@@ -258,7 +258,7 @@ extension PublishedTest {
         )
     }
 
-    /// What was loaded is compared; what the update stored is loaded, and leads on.
+    /// Compares the loaded value; then loads the value that the update stored, and follows it.
     private static func casThenAddress(_ name: String) -> Test {
         Test(
             name,

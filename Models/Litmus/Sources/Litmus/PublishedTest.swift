@@ -18,7 +18,7 @@ public struct PublishedTest: Sendable {
         PublishedTest(name: test.name, isAllowed: false, test: test)
     }
 
-    /// Those that the notation cannot say, with the reason.
+    /// The tests that the notation cannot express, with the reason.
     public static let unsupported: [(names: [String], reason: String)] = [
         (
             [

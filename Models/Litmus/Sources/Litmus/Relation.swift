@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A relation between the events of one execution, of which there are at most 64: a row of bits for
-/// each.
+/// A relation between the events of one execution: a row of bits for each event. There are at most
+/// 64 events.
 struct Relation {
     typealias Members = UInt64
     var rows: [Members]

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What the checker says about everything that it is given, as text, and how much of it is not as
-/// expected.
+/// The checker's report on all its input, as text, and how many results are not as expected.
 public struct Report: Sendable {
     public private(set) var lines: [String] = []
     public private(set) var mismatches = 0

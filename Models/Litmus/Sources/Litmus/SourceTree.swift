@@ -34,7 +34,7 @@ public struct SourceTree {
         }
     }
 
-    /// Of one file, for tests.
+    /// Makes a tree of one file, for tests.
     public init(file: String, text: String) { add(file, text) }
 
     private mutating func add(_ path: String, _ text: String) {
@@ -76,8 +76,8 @@ public struct SourceTree {
         return (Place(file: site.file, line: index + 1, column: 0), nil)
     }
 
-    /// Every ordering that is not relaxed, but for those of seeded bugs: on their lines, and in files
-    /// of their own.
+    /// Every ordering that is not relaxed, but for those of seeded bugs: on their lines, and in
+    /// files of their own.
     var strongOrderings: [(place: Place, order: String, text: String)] {
         files.keys.filter { !$0.hasSuffix("+Mutants.swift") }.sorted().flatMap { file in
             files[file]!.enumerated().flatMap { index, line -> [(place: Place, order: String, text: String)] in
@@ -103,7 +103,7 @@ public struct SourceTree {
     }
 }
 
-/// What is wrong, in a sentence.
+/// A problem, in a sentence.
 public struct Problem: Error, CustomStringConvertible, Equatable {
     public let description: String
     init(_ description: String) { self.description = description }

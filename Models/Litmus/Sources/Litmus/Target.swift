@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a test is judged by: a memory model, and how the compiler writes the orderings for it.
+/// A target that tests are judged for: a memory model, and how the compiler writes the orderings
+/// for it.
 public enum Target: String, CaseIterable, Sendable {
     /// Arm's model with `LDAR` and pairs of exclusives, as LLVM compiles for ARMv8.0.
     case armv80 = "ARMv8.0"

@@ -16,7 +16,7 @@ public struct Test: Sendable {
     }
 
     public let name: String
-    /// What must not be, in words.
+    /// The outcome that must not be, in words.
     public let claim: String
     public var threads: [Thread]
     /// Values of locations that do not begin with 0.
@@ -43,7 +43,7 @@ public struct Test: Sendable {
     }
 }
 
-/// What an execution leaves: the registers, and the locations' last values.
+/// The outcome of an execution: the registers, and the locations' last values.
 public struct Outcome: Sendable {
     public var registers: [String: Int] = [:]
     public var final: [String: Int] = [:]

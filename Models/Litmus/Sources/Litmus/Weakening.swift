@@ -34,7 +34,7 @@ public struct Weakening: Sendable {
 }
 
 extension Instruction {
-    /// What the step may be weakened to; nil is nothing at all.
+    /// The weaker forms of the step; a nil form is no step at all.
     fileprivate var notches: [(change: String, weaker: Instruction?)] {
         switch kind {
         case .membarrier:

@@ -3,7 +3,8 @@
 import Foundation
 import Litmus
 
-// usage: check-litmus SOURCES HARNESS [--self-test | --brief | --json FILE]; see Scripts/check-litmus.sh.
+// usage: check-litmus SOURCES HARNESS [--self-test | --brief | --json FILE]; see
+// Scripts/check-litmus.sh.
 
 func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
 

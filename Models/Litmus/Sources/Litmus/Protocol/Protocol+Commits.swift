@@ -6,7 +6,8 @@ private let decisionFile = "Hazards/CommitDecision.swift"
 private let mutationFile = "Property/MutationLock.swift"
 private let membersFile = "Transaction/GroupMembers.swift"
 
-/// Commits of several properties. The words of versions are 0, 1 and 2 for "not yet", "prepared" and "settled".
+/// Commits of several properties. The words of versions are 0, 1 and 2 for "not yet", "prepared"
+/// and "settled".
 extension Protocol {
     private static let loadWord = Instruction.load("version", .acquiring, into: "version")
         .at(latchFile, "let before = version.load(ordering: .acquiring)")
@@ -101,7 +102,7 @@ extension Protocol {
             ],
             never: { $0["again"] == 1 }
         ),
-        // The spare slot is that of the version before the last one.
+        // The spare slot holds the version before the last one.
         Test(
             "a slot that is prepared again",
             claim: "a value is read whole beside a commit (P2)",

@@ -37,7 +37,8 @@ extension Protocol {
                 [
                     .load("sequence", .acquiring, into: "before")
                         .at(wordsFile, "pointee.load(ordering: .acquiring)", after: "var sequence: UInt64"),
-                    .load("word", .relaxed, into: "word").at(wordsFile, "DependencySet.atomic(memory, place).pointee.load"),
+                    .load("word", .relaxed, into: "word")
+                        .at(wordsFile, "DependencySet.atomic(memory, place).pointee.load"),
                     .fence(.acquiring).at(wordsFile, "atomicMemoryFence(ordering: .acquiring)"),
                     .load("sequence", .relaxed, into: "after")
                         .at(wordsFile, "pointee.load(ordering: .relaxed) == before"),

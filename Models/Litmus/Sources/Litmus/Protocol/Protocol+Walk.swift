@@ -90,7 +90,7 @@ extension Protocol {
         ),
     ]
 
-    /// What a walker finds is complete.
+    /// The tests that a walker finds only complete objects.
     static let publication: [Test] = [
         tableIsPublished("a table is published", loadHead, storeHead),
         tableIsPublished("a further list's table is published", loadFurtherHead, storeFurtherHead),
@@ -115,7 +115,7 @@ extension Protocol {
                     [
                         .load("count", .acquiring, into: "count").at(
                             walkFile,
-                            "let count = count.load(ordering: .acquiring)"
+                            "count.load(ordering: .acquiring)"
                         ),
                         .branch("count"),
                         .load("entry", .relaxed, into: "entry")

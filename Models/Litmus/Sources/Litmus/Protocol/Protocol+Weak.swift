@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Protocol {
-    /// A weak property is set to another object, whose owner releases the one before. The count of references is the Swift runtime's: its
-    /// release is a release, its load for a weak reference relaxed.
+    /// A weak property is set to another object, whose owner releases the one before. The count of
+    /// references is the Swift runtime's: its release is a release, its load for a weak reference
+    /// relaxed.
     static let weakReferents: [Test] = [
         Test(
             "weak referent",

@@ -5,26 +5,26 @@ import Synchronization
 /// The items that wait for the deinit threads. Each source has a queue, and the queues are served
 /// in turn.
 ///
-/// One thread takes an item of a source; the next thread takes an item of the next source. So a source with many items, or with slow ones, delays only its own
-/// items. (Fair queueing: Nagle, "On Packet Switches With Infinite Storage", RFC 970, 1985.) A
-/// source may occupy as many threads, and may have as many waiting items, as it leaves for the
-/// others: if it is the only one, it gets half of either. However many sources are blocked, the
-/// next one finds room. (Choudhury and Hahne, "Dynamic Queue Length Thresholds for Shared-Memory
-/// Packet Switches", 1998.)
+/// One thread takes an item of a source; the next thread takes an item of the next source. So a
+/// source with many items, or with slow ones, delays only its own items. (Fair queueing: Nagle, "On
+/// Packet Switches With Infinite Storage", RFC 970, 1985.) A source may occupy as many threads, and
+/// may have as many waiting items, as it leaves for the others: if it is the only one, it gets half
+/// of either. However many sources are blocked, the next one finds room. (Choudhury and Hahne,
+/// "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches", 1998.)
 ///
 /// The waiting items of all sources that are not crowded have a separate limit, because there may
 /// be very many such sources with one item each. Blocked sources are crowded, and do not use up
 /// this limit.
 ///
 /// The lock of the `DeinitThreads` guards the queues, but not `mayBeCrowded` and `isAnyCrowded`.
-internal final class SourceQueues: @unchecked Sendable {
+internal final class DestructionQueues: @unchecked Sendable {
     // Unchecked: see above; `publicMarks` is atomic.
 
     /// The queues of all sources that have items, or threads busy with their items.
-    private var queues: [UInt: SourceQueue] = [:]
+    private var queues: [UInt: DestructionQueue] = [:]
 
     /// The first and the last queue that have items, linked in the order of service.
-    private var (first, last) = (SourceQueue?.none, SourceQueue?.none)
+    private var (first, last) = (DestructionQueue?.none, DestructionQueue?.none)
     private var listed = 0
 
     /// The number of items in all queues.
@@ -53,7 +53,7 @@ internal final class SourceQueues: @unchecked Sendable {
     // MARK: In and out
 
     func append(_ run: RetiredRun) {
-        let queue = queue(of: run.source)
+        let queue = queue(of: run.sourceAddress)
         queue.append(run)
         waiting += run.count
         if queue.isCrowded { waitingInCrowds += run.count }
@@ -63,7 +63,7 @@ internal final class SourceQueues: @unchecked Sendable {
     }
 
     /// The next queue that may have another thread, if there is one.
-    var next: SourceQueue? {
+    var next: DestructionQueue? {
         var queue = first
         while let candidate = queue, !mayHaveThread(candidate) { queue = candidate.next }
         return queue
@@ -72,7 +72,7 @@ internal final class SourceQueues: @unchecked Sendable {
     /// An item that a deinit thread has taken, and the queue from which it came.
     struct Taken {
         let work: RetiredWork
-        let queue: SourceQueue
+        let queue: DestructionQueue
     }
 
     /// Takes an item of the next source that may have another thread. From now on the calling
@@ -98,26 +98,26 @@ internal final class SourceQueues: @unchecked Sendable {
     }
 
     /// Records that a thread is no longer busy with items of the queue.
-    func leave(_ queue: SourceQueue) {
+    func leave(_ queue: DestructionQueue) {
         busy -= 1
         queue.busy -= 1
         if queue.busy == 0, queue.count == 0 { drop(queue) }
     }
 
-    /// Whether one more thread may work for this source. It may occupy at most as many threads as are
-    /// still free, but always one.
-    private func mayHaveThread(_ queue: SourceQueue) -> Bool {
+    /// Whether one more thread may work for this source. It may occupy at most as many threads as
+    /// are still free, but always one.
+    private func mayHaveThread(_ queue: DestructionQueue) -> Bool {
         return queue.busy < max(1, Self.mostThreads - busy)
     }
 
-    private func list(_ queue: SourceQueue) {
+    private func list(_ queue: DestructionQueue) {
         queue.isListed = true
         listed += 1
         if let last { last.next = queue } else { first = queue }
         last = queue
     }
 
-    private func unlistFirst() -> SourceQueue {
+    private func unlistFirst() -> DestructionQueue {
         let queue = first!
         first = queue.next
         if first == nil { last = nil }
@@ -127,18 +127,18 @@ internal final class SourceQueues: @unchecked Sendable {
         return queue
     }
 
-    private func queue(of source: UInt) -> SourceQueue {
-        if let last, last.source == source { return last }
+    private func queue(of source: UInt) -> DestructionQueue {
+        if let last, last.sourceAddress == source { return last }
         if let queue = queues[source] { return queue }
-        let queue = SourceQueue(source: source)
+        let queue = DestructionQueue(sourceAddress: source)
         queues[source] = queue
         return queue
     }
 
     /// Removes an empty queue.
-    private func drop(_ queue: SourceQueue) {
+    private func drop(_ queue: DestructionQueue) {
         if queue.isCrowded { mark(queue, isCrowded: false) }
-        queues[queue.source] = nil
+        queues[queue.sourceAddress] = nil
     }
 
     // MARK: Room
@@ -161,7 +161,7 @@ internal final class SourceQueues: @unchecked Sendable {
     /// Clears the marks if there is enough room again, after an item of the queue was taken.
     ///
     /// - Returns: Whether it has cleared a mark.
-    func noteRoom(_ queue: SourceQueue) -> Bool {
+    func noteRoom(_ queue: DestructionQueue) -> Bool {
         var hasRoom = false
         if queue.isCrowded, queue.count <= room(for: queue) / 8 * 7 {
             mark(queue, isCrowded: false)
@@ -174,12 +174,12 @@ internal final class SourceQueues: @unchecked Sendable {
         return hasRoom
     }
 
-    private func room(for queue: SourceQueue) -> Int { max(Self.roomForEach, Self.roomForAll - waiting) }
+    private func room(for queue: DestructionQueue) -> Int { max(Self.roomForEach, Self.roomForAll - waiting) }
 
-    private func mark(_ queue: SourceQueue, isCrowded: Bool) {
+    private func mark(_ queue: DestructionQueue, isCrowded: Bool) {
         queue.isCrowded = isCrowded
         waitingInCrowds += isCrowded ? queue.count : -queue.count
-        let bit = Self.bit(of: queue.source)
+        let bit = Self.bit(of: queue.sourceAddress)
         crowdedCounts[bit] += isCrowded ? 1 : -1
         if crowdedCounts[bit] == 0 { marks &= ~(1 << UInt64(bit)) } else { marks |= 1 << UInt64(bit) }
         publishMarks()
@@ -195,7 +195,7 @@ internal final class SourceQueues: @unchecked Sendable {
         Self.publicMarks.store(isFull ? .max : marks, ordering: .relaxed)
     }
 
-    /// A multiplicative hash, of which the upper bits are used: the lower bits of addresses are similar.
+    /// The upper bits of a multiplicative hash: the lower bits of addresses are similar.
     private static func bit(of source: UInt) -> Int { Int((UInt64(source) &* 0x9E37_79B9_7F4A_7C15) >> 58) }
 }
 
@@ -203,9 +203,9 @@ internal final class SourceQueues: @unchecked Sendable {
 ///
 /// It is a class: for a struct, every item would cost a check for exclusive access to the whole
 /// struct. The lock of the `DeinitThreads` guards all properties.
-internal final class SourceQueue {
-    /// Identifies the source: see `Retirable.source`.
-    let source: UInt
+internal final class DestructionQueue {
+    /// Identifies the source: see `Retirable.sourceAddress`.
+    let sourceAddress: UInt
 
     /// The run from which the next item is taken, if anything waits.
     private var run: RetiredRun?
@@ -219,12 +219,12 @@ internal final class SourceQueue {
     /// Whether more items wait than the source has room for. Then threads that retire for it pause.
     var isCrowded = false
 
-    // Only `SourceQueues` writes the following.
+    // Only `DestructionQueues` writes the following.
     var isListed = false
     /// The next queue in the order of service.
-    var next: SourceQueue?
+    var next: DestructionQueue?
 
-    init(source: UInt) { self.source = source }
+    init(sourceAddress: UInt) { self.sourceAddress = sourceAddress }
 
     func append(_ run: RetiredRun) {
         count += run.count

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Finds sentence patterns that are hard to read, in comments of Swift files and in Markdown files.
+///
+/// Text in backticks counts as one word, whatever it contains.
+struct Sentences {
+    /// Folders and files that are not read, each with its reason.
+    static let exceptions = [
+        Words.Exception(in: "Sources/ConcurrentObserveEtcd/Generated", because: "made from etcd's files"),
+        Words.Exception(in: "Checks/Tests/ChecksTests/WordsTests.swift", because: "plants these patterns"),
+    ]
+
+    /// The most columns of a comment or of a Markdown paragraph.
+    static let width = 100
+
+    /// The first words of a summary without a subject.
+    private static let openers = ["that", "those", "of", "for", "so many", "what"].map(Self.phrase)
+    private static let trailing = ["alone", "meanwhile", "anew", "in vain"].map(Self.phrase)
+    private static let genitives = ["is of", "that of", "of which"].map(Self.phrase)
+    private static let pronouns: Set = ["it", "its", "they", "them", "their"]
+    /// Words that begin the object of the causative.
+    private static let determiners: Set = [
+        "the", "a", "an", "its", "their", "each", "every", "all", "what", "another", "it", "them", "one", "this", "`",
+    ]
+    /// Verbs that end the causative, as in `has a thread run`.
+    private static let caused: Set = ["be", "come", "run", "begin", "wait", "do", "done"]
+
+    /// Words after which a verb is not the causative's.
+    private static let separate: Set = [
+        "to", "that", "which", "who", "whatever", "of", "and", "may", "can", "must", "will", "is", "are",
+    ]
+
+    private static func phrase(_ text: String) -> [String] { text.split(separator: " ").map(String.init) }
+
+    let file: String
+    let prose: Prose
+
+    init(of text: String, in file: String) {
+        self.file = file
+        prose = Prose(text, isMarkdown: file.hasSuffix(".md"))
+    }
+
+    /// Whether the check reads a file.
+    static func reads(_ file: String) -> Bool {
+        (file.hasSuffix(".swift") || file.hasSuffix(".md")) && !exceptions.contains { $0.applies(to: file) }
+    }
+
+    /// One line for each pattern that stands in the file.
+    func violations() -> [String] {
+        prose.wideLines(Self.width).map { "\(file):\($0): wider than \(Self.width) columns -> wrap it" }
+            + prose.paragraphs.flatMap { paragraph in
+                let sentences = paragraph.sentences
+                return (paragraph.isSummary ? sentences.first.map(opening) ?? [] : []) + sentences.flatMap(violations)
+            }
+    }
+
+    private func opening(of summary: [Prose.Word]) -> [String] {
+        let found = Self.openers.first { stands($0, at: 0, in: summary) }.map { $0.joined(separator: " ") }
+        return found.map { [line($0, at: summary[0], "open with a noun or a verb")] } ?? []
+    }
+
+    private func violations(in sentence: [Prose.Word]) -> [String] {
+        let phrases = sentence.indices.flatMap { index in
+            Self.genitives.filter { stands($0, at: index, in: sentence) }
+                .map { line($0.joined(separator: " "), at: sentence[index], "use a noun or a verb") }
+                + Self.trailing.filter { stands($0, at: index, in: sentence, isTrailing: true) }
+                .map { line($0.joined(separator: " "), at: sentence[index], "say it with a verb, before the end") }
+        }
+        let causative = sentence.indices.first { isCausative(at: $0, in: sentence) }
+        let count = sentence.count { Self.pronouns.contains($0.text) }
+        return phrases
+            + (causative.map { [line("has X done", at: sentence[$0], "makes, schedules, asks to")] } ?? [])
+            + (count >= 4 ? [line("\(count) pronouns", at: sentence[0], "name the nouns, or split the sentence")] : [])
+    }
+
+    private func line(_ pattern: String, at word: Prose.Word, _ say: String) -> String {
+        "\(file):\(word.line): \(pattern) -> \(say)"
+    }
+
+    private func stands(
+        _ phrase: [String],
+        at start: Int,
+        in sentence: [Prose.Word],
+        isTrailing: Bool = false
+    ) -> Bool {
+        guard start + phrase.count <= sentence.count else { return false }
+        let words = sentence[start..<(start + phrase.count)]
+        return words.map(\.text) == phrase && words.dropLast().allSatisfy { !$0.endsClause }
+            && (!isTrailing || words.last!.endsClause || start + phrase.count == sentence.count)
+    }
+
+    /// Whether this is `Has the queue wait` or `has … be done`, with few words between. `It has a
+    /// name` is possession.
+    private func isCausative(at start: Int, in sentence: [Prose.Word]) -> Bool {
+        guard ["has", "have", "having"].contains(sentence[start].text), start + 1 < sentence.count,
+            Self.determiners.contains(sentence[start + 1].text)
+        else { return false }
+        if start == 0 && sentence[0].text == "has" { return true }
+        let clause = sentence[(start + 1)...].prefix(7)
+        let length = (clause.firstIndex { $0.endsClause } ?? clause.endIndex - 1) - start
+        let rest = clause.prefix(length).dropFirst()
+        return rest.contains { Self.caused.contains($0.text) } && !rest.contains { Self.separate.contains($0.text) }
+    }
+}
