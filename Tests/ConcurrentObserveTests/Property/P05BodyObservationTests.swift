@@ -25,8 +25,9 @@ extension Promises.P05BodyObservationTests {
             tokens.append(sum.observeValues { sums.append($0) })
             tokens.append(sumOfGroup.observeValues { sums.append($0) })
         }
-        // A derived value that is first observed inside a body settles on a thread of the library. If
-        // that thread is in the drain loop, a change is delivered there, after the setter's return.
+        // A derived value that is first observed inside a body settles on a thread of the library.
+        // If that thread is in the drain loop, a change is delivered there, after the setter's
+        // return.
         #expect(ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(20)) == .finished)
         a.value = 10
         #expect(sums.entries.filter { $0 == 12 }.count == 4)
