@@ -24,7 +24,7 @@ inline unlink(ended, won) {
     :: won ->
 #ifndef MARK_IS_CLEARED_AFTER_THE_BARRIER
        marks = marks & ~SET(ended);
-       tombstone(ended)
+       tombstoneLocked(ended)
 #endif
     :: else
     fi;
@@ -89,7 +89,7 @@ inline endAndWait(ended, won) {
      inject("wait.barrier")
      heavyBarrier();
 #ifdef MARK_IS_CLEARED_AFTER_THE_BARRIER
-     d_step { marks = marks & ~SET(ended); tombstone(ended) }
+     d_step { marks = marks & ~SET(ended); tombstoneLocked(ended) }
 #endif
      inject("wait.scan")
 #ifdef LOOK_FOR_A_CALLBACK_THAT_IS_WAITED_FOR

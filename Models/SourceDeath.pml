@@ -67,7 +67,7 @@ inline endAll() {
   inject("grow.copied")
   publish(0, replaced);
   inject("grow.published")
-  markReplaced(replaced);
+  markReplacedLocked(replaced);
 #endif
 #ifndef TOKEN_STAYS_ACTIVE_AFTER_SOURCE_DEATH
   marks = 0;
@@ -107,7 +107,7 @@ proctype tidier() {
      inject("grow.copied")
      publish(0, replaced);
      inject("grow.published")
-     markReplaced(replaced)
+     markReplacedLocked(replaced)
   :: head && (ENTRY(head, 0) == TOMBSTONE) + (ENTRY(head, 1) == TOMBSTONE) == 1 -> grow(replaced)
   :: else
   fi;

@@ -54,11 +54,11 @@ inline grow(replaced) {
   inject("grow.copied")
   publish(lastTable, replaced);
   inject("grow.published")
-  markReplaced(replaced)
+  markReplacedLocked(replaced)
 }
 
 // ObserverTable.markReplaced. Under the lock. One step: a walker looks at one entry, and which of the others are marked is nothing to it.
-inline markReplaced(replaced) {
+inline markReplacedLocked(replaced) {
 #ifndef A_REPLACED_TABLE_KEEPS_ITS_WORD
   replacedTables = replacedTables | (SET(replaced) & ~1)
 #else
@@ -89,7 +89,7 @@ inline append(observer) {
 }
 
 // ObserverTable.tombstone. Under the lock, in a d_step.
-inline tombstone(observer) {
+inline tombstoneLocked(observer) {
   slot = 0;
   do
   :: ENTRY(head, slot) != observer -> slot++

@@ -132,7 +132,9 @@ struct Prose {
         wrapped.sorted().filter { index in
             guard lines[index].utf8.count > width else { return false }
             let line = isMarkdown ? lines[index].replacing(/\]\([^)]*\)/, with: "]") : lines[index]
-            let text = (isMarkdown ? line : Self.comment(lines[index]).text).drop { $0 == " " }
+            var text = (isMarkdown ? line : Self.comment(lines[index]).text).drop { $0 == " " }
+            // An item of a list that is one link cannot be wrapped either.
+            if text.hasPrefix("- ") { text = text.dropFirst(2) }
             let isLiteral = "`\"".contains(text.first ?? " ") && text.first == text.last { !".,;:".contains($0) }
             return line.count > width && text.contains(" ") && !isLiteral
         }.map { $0 + 1 }

@@ -11,5 +11,5 @@ extension ObserverTable {
         unsafe contents.pointee.count.store(count, ordering: .relaxed)
     }
 
-    func loseThird(_ observer: Observer) { if count == 3 { tombstone(observer) } }
+    func loseThird(_ observer: Observer) { if count == 3 { tombstoneLocked(observer) } }
 }

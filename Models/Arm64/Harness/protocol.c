@@ -571,7 +571,7 @@ void init_registry(struct registry *registry) {
 static void mark_as_ended(struct observer *observer) {
     //= Registry/Observer.swift … ObserverMark(rawValue: mark.load(ordering: .relaxed))
     uint32_t state = load(&observer->state, relaxed);
-    //= Registry/Observer+End.swift … func markEnded( … ordering: .releasing
+    //= Registry/Observer+End.swift … func markEndedLocked( … ordering: .releasing
     store(&observer->state, state & ~(uint32_t)state_active, releasing);
 }
 

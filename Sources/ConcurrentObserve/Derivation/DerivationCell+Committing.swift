@@ -38,7 +38,7 @@ extension DerivationCell {
     ) -> Present {
         var replaced = Replaced()
         let present = lock.withLock {
-            isPresent(base) ? publish(set, collector, after: base, derived, &replaced) : .none
+            isPresentLocked(base) ? publish(set, collector, after: base, derived, &replaced) : .none
         }
         if present.isNone {
             discard(collector, derived)
@@ -49,7 +49,7 @@ extension DerivationCell {
     }
 
     /// Whether `base` is the present evaluation. The caller must hold `lock`.
-    borrowing func isPresent(_ base: borrowing Present) -> Bool {
+    borrowing func isPresentLocked(_ base: borrowing Present) -> Bool {
         // Relaxed: the lock orders the changes.
         let address = present.load(ordering: .relaxed)
         if base.isNone { return address == 1 }

@@ -179,7 +179,7 @@ extension Derived {
             let observation = cell.lock.withLock { () -> DerivedObservation? in
                 if let present = self.observation, present.join() { return present }
                 // A new observation begins with the present evaluation.
-                guard cell.isPresent(evaluation) else { return nil }
+                guard cell.isPresentLocked(evaluation) else { return nil }
                 _ = new.join()
                 self.observation = new
                 return new

@@ -26,10 +26,10 @@
 //    until `isConsistent` finds that all versions were present together. A function that names its
 //    sources runs after that check (`isSnapshotConsistent`). From the twelfth failure on the
 //    function runs on copies (`noteFailure`).
-// 4. `commit` takes the cell's lock. If `isPresent` still finds the evaluation with which this one
-//    began, `publish` stores the new one (`DependencyWords.store`: odd sequence, words, even
-//    sequence with release). If not, another thread was first, and `refresh` takes its result or
-//    evaluates again. What was replaced is retired after the unlock.
+// 4. `commit` takes the cell's lock. If `isPresentLocked` still finds the evaluation with which
+//    this one began, `publish` stores the new one (`DependencyWords.store`: odd sequence, words,
+//    even sequence with release). If not, another thread was first, and `refresh` takes its result
+//    or evaluates again. What was replaced is retired after the unlock.
 // 5. `attach` makes a `DerivedObservation` for the first observer (`beginObserving`). `begin` links
 //    the roots in a drain loop (`round`), and evaluates again if a root changed before its link.
 //    Then `DerivedResults.attach` registers the user's observer.

@@ -48,7 +48,7 @@ internal final class Batches: @unchecked Sendable {
             reclaimed += UInt(finished)
             let index = index(of: batch)
             open[index].outstanding = count
-            return closeIfComplete(index)
+            return closeIfCompleteLocked(index)
         }
         if isComplete { completion.signal() }
     }
@@ -59,7 +59,7 @@ internal final class Batches: @unchecked Sendable {
             reclaimed += UInt(count)
             let index = index(of: batch)
             open[index].outstanding! -= count
-            return closeIfComplete(index)
+            return closeIfCompleteLocked(index)
         }
         if isComplete { completion.signal() }
     }
@@ -94,7 +94,7 @@ internal final class Batches: @unchecked Sendable {
     /// Removes the batch if it is complete. The caller must hold `lock`.
     ///
     /// - Returns: Whether it was complete.
-    private func closeIfComplete(_ index: Int) -> Bool {
+    private func closeIfCompleteLocked(_ index: Int) -> Bool {
         guard open[index].outstanding == 0 else { return false }
         open.remove(at: index)
         return true

@@ -196,7 +196,7 @@ extension BoxPool {
     /// hold the pass lock.
     ///
     /// - Returns: Whether it has claimed them.
-    borrowing func claimIfUnused() -> Bool {
+    borrowing func claimIfUnusedLocked() -> Bool {
         if isEmpty {
             // Safe, here and below: pools are never freed.
             unsafe swept.pointee.looks = 0
@@ -238,14 +238,14 @@ extension ReclamationThread {
     /// lock.
     ///
     /// - Returns: Whether some pool may still have boxes.
-    func sweepBoxes() -> Bool {
+    func sweepBoxesLocked() -> Bool {
         var (areKept, areClaimed) = (false, false)
         // Safe, all: magazines and pools are never freed.
         unsafe ThreadRecords.shared.forEach { record in
             unsafe record.forMagazine { magazine in
                 let boxes = unsafe magazine.pointee.boxes
                 if unsafe !boxes.pointee.isEmpty { areKept = true }
-                if unsafe boxes.pointee.claimIfUnused() { areClaimed = true }
+                if unsafe boxes.pointee.claimIfUnusedLocked() { areClaimed = true }
             }
         }
         guard areClaimed else { return areKept }

@@ -92,7 +92,7 @@ internal final class DeinitThreads: @unchecked Sendable {
     func startThreadsIfBehind() -> Bool {
         var isBehind = false
         let missing = lock.withLock { () -> Int in
-            reportToBatch()
+            reportToBatchLocked()
             isBehind = queues.next != nil
             return pace.missingThreads(for: queues, workers: workers, idle: idle, begun: begun)
         }
@@ -163,15 +163,15 @@ internal final class DeinitThreads: @unchecked Sendable {
     /// the report is delayed.
     private func count(_ batch: Batch?, before next: Batch?) {
         if let batch {
-            if batch != unreportedBatch { reportToBatch() }
+            if batch != unreportedBatch { reportToBatchLocked() }
             unreportedBatch = batch
             unreported += 1
         }
-        if queues.waiting == 0 || next != unreportedBatch { reportToBatch() }
+        if queues.waiting == 0 || next != unreportedBatch { reportToBatchLocked() }
     }
 
     /// Reports the number of reclaimed items to their batch. The caller must hold `lock`.
-    private func reportToBatch() {
+    private func reportToBatchLocked() {
         guard unreported > 0, let batch = unreportedBatch else { return }
         ReclamationThread.shared.batches.finished(batch, count: unreported)
         unreported = 0

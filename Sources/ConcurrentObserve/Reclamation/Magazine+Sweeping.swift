@@ -49,7 +49,7 @@ extension ReclamationThread {
 
     /// Claims the references that have waited in a magazine for a while. While a thread drains,
     /// claims all references. The caller must hold the pass lock.
-    func sweepMagazines(into references: inout [UInt]) {
+    func sweepMagazinesLocked(into references: inout [UInt]) {
         // Relaxed: a drain that waits for this pass was counted before the pass began. The lock of
         // the batches orders the two.
         let isUrgent = drains.load(ordering: .relaxed) > 0

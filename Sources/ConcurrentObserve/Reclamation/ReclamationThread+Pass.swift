@@ -22,7 +22,7 @@ extension ReclamationThread {
             let batch = batches.begin()
             var sorted = takeRetired(batch)
             let count = sorted.count
-            let keepsBoxes = sweepBoxes()
+            let keepsBoxes = sweepBoxesLocked()
             guard count > 0 || !held.isEmpty else {
                 return PassResult(took: 0, stillHeld: 0, keepsBoxes: keepsBoxes)
             }
@@ -60,7 +60,7 @@ extension ReclamationThread {
         // Tasks that no frame holds run now: the items that they retire belong to the same batch.
         let taskCount = sorted.doTasks()
         if taskCount > 0 { forEachRetired { sorted.append($0, doesTasks: false) } }
-        sweepMagazines(into: &sorted.references)
+        sweepMagazinesLocked(into: &sorted.references)
         unsafe ThreadRecords.shared.forEach { record in
             unsafe record.forRing { unsafe $0.pointee.take { sorted.sourcedReferences.append($0) } }
         }

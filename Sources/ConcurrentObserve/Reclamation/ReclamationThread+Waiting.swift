@@ -31,7 +31,7 @@ extension ReclamationThread {
     /// a callback.
     func drain(until deadline: ContinuousClock.Instant?) -> DrainOutcome {
         if ThreadRecord.isInsideCallback { return .deferred }
-        // Relaxed, both: see sweepMagazines(into:).
+        // Relaxed, both: see sweepMagazinesLocked(into:).
         drains.add(1, ordering: .relaxed)
         defer { drains.subtract(1, ordering: .relaxed) }
         let releases = MagazineReleases.current()

@@ -5,13 +5,13 @@ import Synchronization
 extension Observer {
     /// Whether the mark is active. Does not check the owner.
     var isMarkedActive: Bool {
-        // Acquire: pairs with the release in markEnded(_:).
+        // Acquire: pairs with the release in markEndedLocked(_:).
         ObserverMark(rawValue: mark.load(ordering: .acquiring)).contains(.active)
     }
 
     /// Whether the observation has not ended. Ends it if its owner is dead. (P13)
     var isActive: Bool {
-        // Acquire: pairs with the release in markEnded(_:).
+        // Acquire: pairs with the release in markEndedLocked(_:).
         let mark = ObserverMark(rawValue: mark.load(ordering: .acquiring))
         guard mark.contains(.active) else { return false }
         guard mark.contains(.ownerBound), hasLostOwner else { return true }
@@ -90,7 +90,7 @@ extension Observer {
     var isReceiving: Bool { isMarkedActive && !knownMark.contains(.isCutOff) }
 
     /// Marks the end. The caller must hold the core's lock.
-    func markEnded(_ reason: ObservationEnd) {
+    func markEndedLocked(_ reason: ObservationEnd) {
         // Release: pairs with the acquires in isActive and isMarkedActive. Walkers need none: the
         // thread that destroys the closure executes the heavy barrier between this store and its
         // scan of the frames.
@@ -108,10 +108,10 @@ extension Observer {
 
     func markFinished() {
         if knownMark.contains(.ownerBound) { forgetOwner() }
-        // Release: pairs with the acquires in isFinished and markListening(). The later of this
-        // operation and the operation in markListening() sees the bit of the other. Only if there
-        // are listeners, the source's lock is taken to find them: otherwise the library's threads
-        // would contend for it with the source's threads.
+        // Release: pairs with the acquires in isFinished and markListeningLocked(). The later of
+        // this operation and the operation in markListeningLocked() sees the bit of the other. Only
+        // if there are listeners, the source's lock is taken to find them: otherwise the library's
+        // threads would contend for it with the source's threads.
         let before = mark.bitwiseOr(ObserverMark.finished.rawValue, ordering: .releasing).oldValue
         if ObserverMark(rawValue: before).contains(.hasListeners) { notifyListeners() }
     }
@@ -156,16 +156,16 @@ extension Observer {
     /// of the end, and does not call `body`.
     func whenFinished(_ body: @escaping OnEnd) -> ObservationEnd? {
         core.lock.withLock {
-            let mark = markListening()
+            let mark = markListeningLocked()
             if mark.contains(.finished) { return mark.end }
-            addListener(body)
+            addListenerLocked(body)
             return nil
         }
     }
 
     /// Marks that listeners wait for the end. Returns the mark before. The caller must hold the
     /// core's lock.
-    private func markListening() -> ObserverMark {
+    private func markListeningLocked() -> ObserverMark {
         // Acquire: pairs with the release in markFinished(). If that comes later, it takes the lock
         // to find the listeners.
         let before = mark.bitwiseOr(ObserverMark.hasListeners.rawValue, ordering: .acquiring).oldValue
@@ -176,10 +176,10 @@ extension Observer {
     /// closure is destroyed and no earlier body waits or runs, calls it now.
     func notifyInOrder(_ body: @escaping OnEnd) {
         let isNext = core.lock.withLock { () -> Bool in
-            let isNext = markListening().contains(.finished) && !hasEarlierListeners
-            addListener(body)
+            let isNext = markListeningLocked().contains(.finished) && !hasEarlierListeners
+            addListenerLocked(body)
             // The next thread then sees that this thread calls the listeners.
-            if isNext { withExtras { $0.isNotifying = true } }
+            if isNext { withExtrasLocked { $0.isNotifying = true } }
             return isNext
         }
         if isNext { ThreadRecord.withUserCode { notifyListeners() } }
@@ -193,7 +193,7 @@ extension Observer {
     }
 
     /// Adds a listener. The caller must hold the core's lock.
-    private func addListener(_ body: @escaping OnEnd) {
-        withExtras { $0.onEnd.append(body) }
+    private func addListenerLocked(_ body: @escaping OnEnd) {
+        withExtrasLocked { $0.onEnd.append(body) }
     }
 }

@@ -60,19 +60,19 @@ extension Observer {
     /// An object that the room above keeps with the observation.
     var companion: ObservationCompanion? {
         get { core.lock.withLock { extras?.companion } }
-        set { core.lock.withLock { withExtras { $0.companion = newValue } } }
+        set { core.lock.withLock { withExtrasLocked { $0.companion = newValue } } }
     }
 
     /// Calls `body` with the extras, which are added if there are none. The caller must hold the
     /// core's lock.
-    func withExtras(_ body: (Extras) -> Void) {
+    func withExtrasLocked(_ body: (Extras) -> Void) {
         body(extras ?? addExtras(owner: nil))
     }
 
     /// Registers `body` to be called when the source is gone: on the thread that releases the
     /// source, before the release returns, under no lock.
     func atSourceEnd(_ body: @escaping @Sendable () -> Void) {
-        core.lock.withLock { withExtras { $0.atSourceEnd = body } }
+        core.lock.withLock { withExtrasLocked { $0.atSourceEnd = body } }
     }
 
     /// Registers `body` to be called after the observation has ended: on the thread that ends it,
@@ -82,7 +82,7 @@ extension Observer {
     func atEnd(_ body: @escaping @Sendable () -> Void) -> Bool {
         core.lock.withLock {
             guard isMarkedActive else { return false }
-            withExtras { ($0.atEnd, $0.reportsEnd) = (body, true) }
+            withExtrasLocked { ($0.atEnd, $0.reportsEnd) = (body, true) }
             return true
         }
     }
@@ -119,7 +119,7 @@ extension Observer {
     /// or none. The caller must hold the core's lock.
     ///
     /// The caller must also hold `owner`, so that loading the reference never drops the last one.
-    func endIfBound(to owner: AnyObject) -> ObservationEnd? {
+    func endIfBoundLocked(to owner: AnyObject) -> ObservationEnd? {
         guard let reference = extras?.owner, reference.identity == ObjectIdentifier(owner) else { return nil }
         return reference.object == nil ? .ownerDeleted : .cancelled
     }

@@ -8,14 +8,14 @@ extension Observer {
     /// here, the one behind a mailbox, or those of a group. These observations end when this
     /// observer is removed from its source, and are counted instead of it.
     func feed(_ dependents: RegistryCore) {
-        core.lock.withLock { withExtras { $0.dependents = dependents } }
+        core.lock.withLock { withExtrasLocked { $0.dependents = dependents } }
     }
 
     /// Connects this observer to one other observation. It ends when this observer is removed from
     /// its source, and is counted instead of it: the observation of a binding, which has an
     /// observer on either side.
     func feed(_ principal: Observer) {
-        core.lock.withLock { withExtras { $0.principal = principal } }
+        core.lock.withLock { withExtrasLocked { $0.principal = principal } }
     }
 
     /// Whether the observer feeds another observation. The caller must hold the core's lock.

@@ -86,7 +86,7 @@ extension ObserverList {
     @inlinable @inline(__always)
     internal borrowing func loadHead(of list: ObserverListIndex) -> UInt {
         guard list == .callbacks else { return loadFurtherHead(of: list) }
-        // Acquire: pairs with the release in publishHead().
+        // Acquire: pairs with the release in publishHeadLocked().
         return head.load(ordering: .acquiring) & ~ListHints.mask
     }
 

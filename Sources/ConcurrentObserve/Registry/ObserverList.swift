@@ -142,7 +142,7 @@ internal struct ObserverList: ~Copyable, Sendable {
     /// (P15)
     @usableFromInline
     borrowing func loadFurtherHead(of list: ObserverListIndex) -> UInt {
-        // Acquire: pairs with the release in replaceTable(of:by:).
+        // Acquire: pairs with the release in replaceTableLocked(of:by:).
         withExistingCore { unsafe $0.furtherHead(of: list).pointee.load(ordering: .acquiring) } ?? 0
     }
 

@@ -22,13 +22,14 @@
 //    the closure. No other thread has the observer yet.
 // 2. `register` calls `RegistryCore.append`. Under the core's lock, `ObserverTable.append` stores
 //    the entry, then the count with release, which pairs with the acquire in `loadCount`. If the
-//    table is full, `replaceTable` first publishes another one, by a release of the list's head.
-//    `settle` retires the replaced table after the unlock.
+//    table is full, `replaceTableLocked` first publishes another one, by a release of the list's
+//    head. `settle` retires the replaced table after the unlock.
 // 3. `ObserverRegistry.notify` calls the closure, in the walk below. If there are mailboxes,
 //    `deliverWithMailboxes` enqueues and wakes before that walk, and drains after it. (P1)
-// 4. `Observer.end` calls `RegistryCore.end`. Under the same lock, `tombstone` marks the entry, and
-//    then `markEnded` the observer. A notification that begins later does not call it. (P8) The
-//    end of the source is `RegistryCore.endSource`: it takes all tables away, and marks all.
+// 4. `Observer.end` calls `RegistryCore.end`. Under the same lock, `tombstoneLocked` marks the
+//    entry, and then `markEndedLocked` the observer. A notification that begins later does not call
+//    it. (P8) The end of the source is `RegistryCore.endSource`: it takes all tables away, and
+//    marks all.
 // 5. After the unlock, the thread that ended the observation retires the observer.
 // 6. A pass of the reclamation thread executes the heavy barrier and scans the frames. When no
 //    frame has the observer as `current`, a deinit thread calls `finish`, which destroys the

@@ -86,7 +86,7 @@ import Synchronization
     }
 
     /// Counts an observation that has ended in this table. The caller must hold the core's lock.
-    func countEnd() {
+    func countEndLocked() {
         live -= 1
     }
 
@@ -94,10 +94,10 @@ import Synchronization
     var isHalfDead: Bool { count - live >= live }
 
     /// Marks an observer's entry as ended. The caller must hold the core's lock.
-    func tombstone(_ observer: Observer) {
+    func tombstoneLocked(_ observer: Observer) {
         // Relaxed: walkers need only the heavy barrier, which the thread that destroys the closure
         // executes between this store and its scan of the frames. A thread that finds the
-        // observer's mark finds this store, too, by the release in markEnded(_:).
+        // observer's mark finds this store, too, by the release in markEndedLocked(_:).
         unsafe contents.pointee.entry(Int(observer.index)).pointee.word
             .store(observer.address | TableEntry.Mark.ended, ordering: .relaxed)
     }
@@ -105,13 +105,13 @@ import Synchronization
     /// Makes the walkers that still use the table read the observers' own marks, because
     /// observations that end later are not marked in this table. The caller must hold the core's
     /// lock, which every end takes.
-    func markReplaced() {
-        forEachEntry { $0.markReplaced() }
+    func markReplacedLocked() {
+        forEachEntryLocked { $0.markReplacedLocked() }
     }
 
     /// Calls `body` with every entry. The caller must hold the core's lock, or no other thread may
     /// have the table.
-    func forEachEntry(_ body: (borrowing TableEntry) -> Void) {
+    func forEachEntryLocked(_ body: (borrowing TableEntry) -> Void) {
         for index in 0..<count { unsafe body(contents.pointee.entry(index).pointee) }
     }
 

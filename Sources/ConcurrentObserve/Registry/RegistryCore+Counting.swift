@@ -5,17 +5,17 @@ import Synchronization
 // The caller of each of these must hold the lock.
 extension RegistryCore {
     /// Counts observers that are flagged, and updates the hint for walkers.
-    func countFlagged(_ step: Int) {
+    func countFlaggedLocked(_ step: Int) {
         flagged += step
-        if flagged <= 1 { publishHead() }
+        if flagged <= 1 { publishHeadLocked() }
     }
 
     /// Counts the end of an observation in its table. Returns true if so many entries are dead now
     /// that the reclamation thread should replace the table.
     @inline(__always)
     func forget(_ mark: ObserverMark, in table: ObserverTable) -> Bool {
-        table.countEnd()
-        if mark.contains(.flagged) { countFlagged(-1) }
+        table.countEndLocked()
+        if mark.contains(.flagged) { countFlaggedLocked(-1) }
         if mark.contains(.ownerBound) {
             ownerBound -= 1
             if ownerBound == 0 { OwnerWatch.shared.remove(self) }
@@ -28,7 +28,7 @@ extension RegistryCore {
     }
 
     /// Resets the counts after the end of all observations.
-    func forgetAll() {
+    func forgetAllLocked() {
         (ownerBound, flagged) = (0, 0)
     }
 }
@@ -104,7 +104,7 @@ extension RegistryCore {
         let (isFound, others) = lock.withLock { () -> (Bool, [Observer]) in
             var isFound = false
             var others: [Observer] = []
-            forEachEntry { entry in
+            forEachEntryLocked { entry in
                 if entry.isOf(observerAt: address) { isFound = true }
                 if let observer = entry.liveObserver { others.append(observer) }
             }

@@ -61,15 +61,15 @@ extension RegistryCore {
         lock.withLock {
             var ends = DeferredEnds()
             forEachTable { list, table in
-                _ = replaceTable(of: list, by: nil)
+                _ = replaceTableLocked(of: list, by: nil)
                 table.forEachLive { observer in
-                    observer.markEnded(reason)
+                    observer.markEndedLocked(reason)
                     ends.add(observer)
                 }
                 ends.addTable(ofGoneSource: table)
             }
             if ownerBound > 0 { OwnerWatch.shared.remove(self) }
-            forgetAll()
+            forgetAllLocked()
             unsafe head = nil
             return ends
         }
@@ -86,8 +86,8 @@ extension RegistryCore {
         let mark = observer.knownMark
         // Safe: the core keeps the table.
         return unsafe Unmanaged.passUnretained(table(of: mark.list)!)._withUnsafeGuaranteedRef { table in
-            table.tombstone(observer)
-            observer.markEnded(reason)
+            table.tombstoneLocked(observer)
+            observer.markEndedLocked(reason)
             return forget(mark, in: table)
         }
     }
@@ -111,7 +111,7 @@ extension RegistryCore {
         // This comes first: if another removal ends an observer at the same time, that observer is
         // not live any more, and the second step takes over the observations that it feeds.
         removeAllFed(boundTo: owner, where: isChosen)
-        removeAll { observer in isChosen(observer) ? observer.endIfBound(to: owner) : nil }
+        removeAll { observer in isChosen(observer) ? observer.endIfBoundLocked(to: owner) : nil }
     }
 
     /// Ends the observations with this owner that other observers feed: those of groups. (P8)

@@ -82,11 +82,11 @@ import Synchronization
             ThreadRecord.countLiveObserver(1)
             let mark = observer.knownMark
             if mark.contains(.isCountedAhead) { countedAhead &+= 1 }
-            let replaced = hasRoom(mark.list) ? nil : makeRoom(mark.list)
+            let replaced = hasRoomLocked(mark.list) ? nil : makeRoomLocked(mark.list)
             // Safe: the core keeps the table.
             unsafe Unmanaged.passUnretained(table(of: mark.list)!)._withUnsafeGuaranteedRef { $0.append(observer) }
             registrationsSinceSweep += 1
-            if mark.contains(.flagged) { countFlagged(1) }
+            if mark.contains(.flagged) { countFlaggedLocked(1) }
             if mark.contains(.ownerBound) {
                 ownerBound += 1
                 if ownerBound == 1 { OwnerWatch.shared.add(self) }
@@ -107,40 +107,40 @@ import Synchronization
 
     /// Whether a list has a table with room. The caller must hold the lock.
     @inline(__always)
-    private func hasRoom(_ list: ObserverListIndex) -> Bool {
+    private func hasRoomLocked(_ list: ObserverListIndex) -> Bool {
         // Safe: the core keeps the table.
         table(of: list).map { unsafe Unmanaged.passUnretained($0)._withUnsafeGuaranteedRef { !$0.isFull } } ?? false
     }
 
     /// Gives a list a table with room. Returns the replaced table. The caller must hold the lock.
     @inline(never)
-    private func makeRoom(_ list: ObserverListIndex) -> ObserverTable? {
+    private func makeRoomLocked(_ list: ObserverListIndex) -> ObserverTable? {
         let present = table(of: list)
         guard present?.live ?? 0 < Int(UInt32.max) / 2 else {
             fatalError(
                 "ConcurrentObserve: a registry holds at most \(UInt32.max / 2) observers. Cancel those that are no longer needed."
             )
         }
-        return replaceTable(of: list, by: ObserverTable(capacity: capacityAfter(present), survivors: present))
+        return replaceTableLocked(of: list, by: ObserverTable(capacity: capacityAfter(present), survivors: present))
     }
 
     /// Publishes a complete table of a list, or none. Returns the replaced table, which the caller
     /// must retire. The caller must hold the lock.
-    func replaceTable(of list: ObserverListIndex, by successor: ObserverTable?) -> ObserverTable? {
+    func replaceTableLocked(of list: ObserverListIndex, by successor: ObserverTable?) -> ObserverTable? {
         let replaced = table(of: list)
         setTable(of: list, to: successor)
         if list != .callbacks {
             // Release: pairs with the acquire in loadFurtherHead(of:).
             unsafe furtherHead(of: list).pointee.store(successor?.address ?? 0, ordering: .releasing)
         }
-        publishHead()
-        replaced?.markReplaced()
+        publishHeadLocked()
+        replaced?.markReplacedLocked()
         return replaced
     }
 
     /// Publishes the address of the callbacks' table, with the hints. The source must exist. The
     /// caller must hold the lock.
-    func publishHead() {
+    func publishHeadLocked() {
         let table = callbackTable?.address ?? 0
         // Release: pairs with the acquire in loadHead(of:).
         unsafe head?.pointee.store(table | hints, ordering: .releasing)
@@ -213,8 +213,8 @@ import Synchronization
     /// Replaces a list's table by a compacted copy of its live observers, or by none. Returns the
     /// replaced table. The caller must hold the lock.
     private func tidy(_ table: ObserverTable, of list: ObserverListIndex) -> ObserverTable? {
-        guard table.live > 0 else { return replaceTable(of: list, by: nil) }
-        return replaceTable(of: list, by: ObserverTable(capacity: capacity(for: table.live), survivors: table))
+        guard table.live > 0 else { return replaceTableLocked(of: list, by: nil) }
+        return replaceTableLocked(of: list, by: ObserverTable(capacity: capacity(for: table.live), survivors: table))
     }
 }
 
@@ -252,5 +252,5 @@ extension RegistryCore {
     func forEachLive(_ body: (Observer) -> Void) { forEachTable { $1.forEachLive(body) } }
 
     /// Calls `body` with every entry.
-    func forEachEntry(_ body: (borrowing TableEntry) -> Void) { forEachTable { $1.forEachEntry(body) } }
+    func forEachEntryLocked(_ body: (borrowing TableEntry) -> Void) { forEachTable { $1.forEachEntryLocked(body) } }
 }

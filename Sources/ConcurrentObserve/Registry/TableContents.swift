@@ -83,7 +83,7 @@ extension TableEntry {
     }
 
     /// Makes walkers read the observer's own mark. The caller must hold the core's lock.
-    func markReplaced() {
+    func markReplacedLocked() {
         // Relaxed, both: the lock orders this before the end of any observation that will not be
         // marked in this table; then as for `ended`.
         word.store(word.load(ordering: .relaxed) | Mark.replaced, ordering: .relaxed)

@@ -171,7 +171,7 @@ internal enum Commit {
         let observed = members.indices.filter { unsafe drafts[$0].isSet && members[$0].isPossiblyObserved }
         let reach = unsafe CommitReach(of: drafts)
         for index in observed { unsafe drafts[index].commit = reach.number }
-        unsafe reach.gather(record) {
+        unsafe reach.gatherLocked(record) {
             for index in observed where unsafe members[index].mayHaveMailboxes {
                 unsafe members[index].property.enqueueLocked(drafts[index])
             }

@@ -63,7 +63,7 @@ internal final class CommitReach {
     ///
     /// - Parameter deliver: Puts the changes into the mailboxes, and calls the observers that a
     ///   commit calls under the locks.
-    func gather(_ record: UnsafeMutablePointer<ThreadRecord>, _ deliver: () -> Void) {
+    func gatherLocked(_ record: UnsafeMutablePointer<ThreadRecord>, _ deliver: () -> Void) {
         // Safe, all: records are never freed; the caller keeps this object until `deliver` returns.
         unsafe record.pointee.commitReach = Unmanaged.passUnretained(self).toOpaque()
         deliver()
@@ -73,7 +73,7 @@ internal final class CommitReach {
 
     /// The reach of the commit whose changes the calling thread is giving to combinations, if any.
     static var current: CommitReach? {
-        // Safe: `gather` runs, and its caller keeps the object.
+        // Safe: `gatherLocked` runs, and its caller keeps the object.
         guard let reach = unsafe ThreadRecord.current.pointee.commitReach else { return nil }
         return unsafe Unmanaged<CommitReach>.fromOpaque(reach).takeUnretainedValue()
     }
