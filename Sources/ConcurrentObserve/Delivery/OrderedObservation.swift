@@ -81,7 +81,7 @@ extension OrderedObservation {
     final func join(_ sourceObserver: Observer) -> ObservationToken {
         self.sourceObserver = sourceObserver
         let user = observer!
-        _ = user.whenFinished { [self] _ in close() }
+        user.beforeFinished { [self] in close() }
         // Removing the source's observer removes the user's.
         sourceObserver.feed(user.core)
         _ = sourceObserver.whenFinished { [self] end in

@@ -40,10 +40,9 @@ internal struct DeinitPace {
         begun: Int
     ) -> Int {
         let now = LibraryClock.now
-        let next = queues.next
-        guard let next, idle == 0, !workers.isEmpty else {
+        guard queues.next != nil, idle == 0, !workers.isEmpty else {
             restart()
-            return next != nil && workers.isEmpty ? 1 : 0
+            return queues.next != nil && workers.isEmpty ? 1 : 0
         }
         guard let look else {
             lookAgain(at: workers, begun, now)
@@ -57,13 +56,16 @@ internal struct DeinitPace {
         let served = begun &- look.begun
         let computed = lookAgain(at: workers, begun, now)
         guard served < Self.briskPace * workers.count, workers.count < DestructionQueues.mostThreads else { return 0 }
-        // If the threads compute, more threads would only share the processors. But no source may
-        // wait because other sources occupy all threads.
+        // If the threads compute, more threads would only share the processors.
         let isComputing = computed * 2 >= elapsed * min(workers.count, processors)
         // If none was begun, all threads are blocked. Otherwise they are so slow that delays of a
         // few milliseconds would add up.
         let limit = served == 0 ? DestructionQueues.mostThreads : Self.mostSlowThreads
-        guard !isComputing, workers.count < limit else { return next.busy == 0 ? 1 : 0 }
+        guard !isComputing, workers.count < limit else {
+            // But no source may wait because other sources occupy all threads. (P14)
+            let mostUnserved = isComputing ? 1 : DestructionQueues.mostThreads - workers.count
+            return min(queues.unserved, mostUnserved)
+        }
         // Doubles the number of new threads each time, until nothing waits.
         stalls += 1
         return min(1 << min(stalls - 1, 6), limit - workers.count, queues.waiting)

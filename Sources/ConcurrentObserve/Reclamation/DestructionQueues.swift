@@ -26,6 +26,8 @@ internal final class DestructionQueues: @unchecked Sendable {
     /// The first and the last queue that have items, linked in the order of service.
     private var (first, last) = (DestructionQueue?.none, DestructionQueue?.none)
     private var listed = 0
+    /// The number of these queues whose source no thread works for.
+    private(set) var unserved = 0
 
     /// The number of items in all queues.
     private(set) var waiting = 0
@@ -75,14 +77,15 @@ internal final class DestructionQueues: @unchecked Sendable {
         let queue: DestructionQueue
     }
 
-    /// Takes an item of the next source that may have another thread. From now on the calling
-    /// thread is busy with it.
+    /// Takes an item of the next source: of one that no thread works for, if there is any; otherwise
+    /// of one that may have another thread. From now on the calling thread is busy with it.
     ///
     /// - Returns: Nil if no item may be taken.
     func takeNext() -> Taken? {
+        let isAnyUnserved = unserved > 0
         for _ in 0..<listed {
             let queue = unlistFirst()
-            guard mayHaveThread(queue) else {
+            guard isAnyUnserved ? queue.busy == 0 : mayHaveThread(queue) else {
                 list(queue)
                 continue
             }
@@ -101,7 +104,8 @@ internal final class DestructionQueues: @unchecked Sendable {
     func leave(_ queue: DestructionQueue) {
         busy -= 1
         queue.busy -= 1
-        if queue.busy == 0, queue.count == 0 { drop(queue) }
+        guard queue.busy == 0 else { return }
+        if queue.isListed { unserved += 1 } else { drop(queue) }
     }
 
     /// Whether one more thread may work for this source. It may occupy at most as many threads as
@@ -113,6 +117,7 @@ internal final class DestructionQueues: @unchecked Sendable {
     private func list(_ queue: DestructionQueue) {
         queue.isListed = true
         listed += 1
+        if queue.busy == 0 { unserved += 1 }
         if let last { last.next = queue } else { first = queue }
         last = queue
     }
@@ -124,6 +129,7 @@ internal final class DestructionQueues: @unchecked Sendable {
         queue.next = nil
         queue.isListed = false
         listed -= 1
+        if queue.busy == 0 { unserved -= 1 }
         return queue
     }
 

@@ -103,6 +103,8 @@ extension Observer {
     /// both run user code.
     func finish() {
         destroyContent()
+        // Most observers have none, and take no lock.
+        if let extras, let body = core.lock.withLock({ extras.beforeFinished.take() }) { body() }
         markFinished()
     }
 

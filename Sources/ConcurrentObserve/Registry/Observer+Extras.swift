@@ -22,6 +22,8 @@ extension Observer {
         /// Called after the observation has ended, before the call that ended it returns.
         var atEnd: (@Sendable () -> Void)?
         var reportsEnd = false
+        /// Called when the content is destroyed, before the observation counts as finished.
+        var beforeFinished: (@Sendable () -> Void)?
         /// Called when the source is gone.
         var atSourceEnd: (@Sendable () -> Void)?
 
@@ -73,6 +75,13 @@ extension Observer {
     /// source, before the release returns, under no lock.
     func atSourceEnd(_ body: @escaping @Sendable () -> Void) {
         core.lock.withLock { withExtrasLocked { $0.atSourceEnd = body } }
+    }
+
+    /// Registers `body` to be called when the observation has ended and its content is destroyed,
+    /// before a thread that waits for the end of the observation returns. Must be called before the
+    /// observation begins. There is one `body` for each observation. (P8, P9)
+    func beforeFinished(_ body: @escaping @Sendable () -> Void) {
+        core.lock.withLock { withExtrasLocked { $0.beforeFinished = body } }
     }
 
     /// Registers `body` to be called after the observation has ended: on the thread that ends it,

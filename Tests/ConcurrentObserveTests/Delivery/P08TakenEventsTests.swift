@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConcurrentObserve
+import Dispatch
 import Testing
 
 extension Promises {
@@ -39,6 +40,20 @@ extension Promises.P08TakenEventsTests {
         try canceller.join()
         try notifier.join()
         try lives.waitUntilNoneIsLeft()
+    }
+
+    @Test("P8 After another thread's cancel, too, they are dropped when cancelAndWait returns")
+    func cancelElsewhere() throws {
+        let queue = DispatchQueue(label: "P8")
+        for round in 0..<2_000 {
+            let registry = ObserverRegistry<Int>()
+            let token = registry.observe(delivery: .queue(queue)) { _ in }
+            for event in 0..<8 { registry.notify(event) }
+            let canceller = TestThread { token.cancel() }
+            token.cancelAndWaitBlocking()
+            #expect(token.deliveryCounts?.pending == 0, "round \(round)")
+            try canceller.join()
+        }
     }
 
     @Test(

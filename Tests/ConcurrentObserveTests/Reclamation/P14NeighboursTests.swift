@@ -87,6 +87,30 @@ extension Promises.P14NeighboursTests {
         }
     }
 
+    @Test("P14 Sixty sources whose deinitialisers sleep delay no other source")
+    func sleeping() async {
+        await #expect(processExitsWith: .success) {
+            let slow = (0..<60).map { _ in Observed<Life?>(nil) }
+            let (lives, quick) = (Lives(), Lives())
+            for _ in 0..<20 {
+                for property in slow { property.value = lives.make { usleep(30_000) } }
+            }
+            for property in slow { property.value = nil }
+            // A thread that is not scheduled looks like a delay: the third of five is judged.
+            var delays: [Duration] = []
+            for _ in 0..<30 {
+                let property = Observed<Life?>(quick.make())
+                property.value = nil
+                delays.append(try quick.waitUntilNoneIsLeft())
+            }
+            check(lives.alive > 0, "the others have ended before")
+            let late = delays.sorted()[24]
+            check(late < .milliseconds(100), "a fifth of the values waited for \(late) and more")
+            // These take their time, and no test waits for them.
+            _exit(0)
+        }
+    }
+
     @Test("P14 A chain of closures, each of which owns the next token, is destroyed without a pause at each link")
     func chain() throws {
         let count = 1_000
