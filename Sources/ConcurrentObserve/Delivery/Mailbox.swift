@@ -26,7 +26,8 @@
 // - A delivery begins parked. `wake` makes it busy once, and asks the caller to begin it. It takes
 //   events until none is left, and parks.
 // - An iterator begins idle. `take` makes it busy with an event, until `ask` says that it asks for
-//   the next one. If there is none, it parks, and `wake` asks the caller to resume its task.
+//   the next one. If there is none, it parks out of idle, and `wake` asks the caller to resume its
+//   task. `close`, and `take` at the end, make it idle.
 //
 // Growth: at each 1,024th event, `enqueue` looks whether the mailbox is large, and `collect`
 // reports it. Dropping: the policy drops the oldest events or the newest; `collect` hands them out.

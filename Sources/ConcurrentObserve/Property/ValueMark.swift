@@ -4,7 +4,8 @@
 /// box is destroyed.
 ///
 /// It is the address of a `ValueWeigher` if the destruction of a value runs no user code. The
-/// thread that replaces such a value destroys it. It is 0 if the destruction may run user code:
+/// thread that replaces such a value destroys it, or the reclamation thread; a deinit thread
+/// destroys a large one. It is 0 if the destruction may run user code:
 /// then a deinit thread destroys the value. (P5)
 @usableFromInline
 internal enum ValueMark {

@@ -77,8 +77,9 @@ internal final class DestructionQueues: @unchecked Sendable {
         let queue: DestructionQueue
     }
 
-    /// Takes an item of the next source: of one that no thread works for, if there is any; otherwise
-    /// of one that may have another thread. From now on the calling thread is busy with it.
+    /// Takes an item of the next source: of one that no thread works for, if there is any;
+    /// otherwise of one that may have another thread. From now on the calling thread is busy with
+    /// it.
     ///
     /// - Returns: Nil if no item may be taken.
     func takeNext() -> Taken? {
