@@ -84,6 +84,13 @@ extension RegistryCore {
     ///   the table.
     private func endLocked(_ observer: Observer, _ reason: ObservationEnd) -> Bool {
         let mark = observer.knownMark
+        if mark.contains(.isCombined) {
+            // A commit that finds the entry ended does not reach the combination through this
+            // source. So the combination must not take the commit's other changes for all. (P21)
+            observer.markCutOff()
+            // Release: pairs with the fence in Combination.isWhole.
+            atomicMemoryFence(ordering: .releasing)
+        }
         // Safe: the core keeps the table.
         return unsafe Unmanaged.passUnretained(table(of: mark.list)!)._withUnsafeGuaranteedRef { table in
             table.tombstoneLocked(observer)

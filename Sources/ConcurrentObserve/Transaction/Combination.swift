@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
+
 /// One observation of several properties: it keeps the latest value of each, and a property that
 /// has all of these values together.
 ///
@@ -140,6 +142,9 @@ internal final class Combination<Value: Sendable>: AnyCombination, @unchecked Se
     /// more: if a commit changes it, the other values would be only a part of the commit. The
     /// user's observation is about to end. (P8, P21)
     private var isWhole: Bool {
+        // Acquire: pairs with the fence in RegistryCore.endLocked(_:_:). If the commit has found an
+        // entry ended, this finds its observer cut off.
+        atomicMemoryFence(ordering: .acquiring)
         return observers.allSatisfy(\.isReceiving)
     }
 

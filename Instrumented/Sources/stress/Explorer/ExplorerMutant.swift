@@ -49,6 +49,7 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant(.aSnapshotCollectsVersionsOnce, "commit-snapshot", "P20.present-together"),
         ExplorerMutant(.aCommitIsDeliveredInParts, "commit-observe", "P21.whole", "P21.once"),
         ExplorerMutant(.aCommitRelinksMemberByMember, "commit-relink", "P1.exactly-once"),
+        ExplorerMutant(.aCombinationTakesAPartForTheWhole, "commit-remove", "P21.whole"),
         ExplorerMutant(.aCommitIsDeliveredTwice, "commit-observe", "P21.once"),
         // Bindings
         ExplorerMutant(.aPairAgreesOnOneSideAlone, "pair-commits", "P3.pair-converges"),

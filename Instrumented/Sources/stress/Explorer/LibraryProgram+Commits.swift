@@ -72,6 +72,21 @@ extension LibraryProgram {
         )
     }
 
+    /// A commit, and a thread that removes the observers of one of its members. (P8, P21)
+    static let commitRemove = LibraryProgram(
+        name: "commit-remove",
+        summary: "a commit of two observed properties against the removal of the observers of one",
+        threads: [["commit"], ["remove X"]]
+    ) { backend in
+        let world = CommitWorld(backend)
+        let observer = GroupObserver(backend)
+        return Program.Instance(
+            setUp: { observer.observe(world.group) },
+            threads: [[{ world.commit(world.group) }], [{ world.first.cancelAllObservations() }]],
+            rest: []
+        )
+    }
+
     /// A commit replaces two steps of paths. Each step's inline observer changes the object to
     /// which the other step's path leads by then. (P1)
     static let commitRelink = LibraryProgram(

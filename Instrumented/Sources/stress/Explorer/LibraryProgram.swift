@@ -27,7 +27,7 @@ struct LibraryProgram: Sendable {
         pathRelinkRelink, pathDeathSet, pathDeathAhead, weakDeathSet, weakSetRead, groupCancelAll, bindCancelAll,
         cancelAllTwice,
         commitCommit, commitRead, commitSnapshot, commitReading, commitCommitRead, commitModify, commitObserve,
-        commitDeath, commitRelink, pairCommits, pairCancel,
+        commitDeath, commitRemove, commitRelink, pairCommits, pairCancel,
         deriveReadSet, deriveReadRead, deriveObserveSet, deriveSetSet, deriveShapeSet, deriveCancelSet, deriveCommit,
         deriveCommitRead, deriveCopies, deriveCopiesNew, deriveCopiesTwice, deriveCross, deriveRing,
         deriveSourceDeath, deriveKeepSet, deriveDeathSet,

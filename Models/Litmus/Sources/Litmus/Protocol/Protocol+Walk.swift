@@ -95,6 +95,31 @@ extension Protocol {
         tableIsPublished("a table is published", loadHead, storeHead),
         tableIsPublished("a further list's table is published", loadFurtherHead, storeFurtherHead),
         Test(
+            "an ended entry and a combination",
+            claim: "a commit that finds the entry of a combination ended finds its observer cut off (P21)",
+            [
+                Test.Thread(
+                    "canceller",
+                    [
+                        .store("mark", 1, .relaxed),
+                        .fence(.releasing)
+                            .at("Registry/RegistryCore+Ending.swift", "atomicMemoryFence(ordering: .releasing)"),
+                        .store("entry", 1, .relaxed),
+                    ]
+                ),
+                Test.Thread(
+                    "committer",
+                    [
+                        .load("entry", .relaxed, into: "ended"),
+                        .fence(.acquiring)
+                            .at("Transaction/Combination.swift", "atomicMemoryFence(ordering: .acquiring)"),
+                        .load("mark", .relaxed, into: "isCutOff"),
+                    ]
+                ),
+            ],
+            never: { $0["ended"] == 1 && $0["isCutOff"] == 0 }
+        ),
+        Test(
             "count and entry",
             claim: "an entry is complete before it is counted (R3, R4, W4, W5)",
             given: ["count": 1],
