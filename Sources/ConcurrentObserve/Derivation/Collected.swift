@@ -18,6 +18,10 @@ internal enum Origin {
         }
     }
 
+    /// Whether the origin has no reference to the root: an earlier evaluation's set has none if the
+    /// function retains its roots. A run on copies reads such a root itself, and then has one.
+    var isHidden: Bool { if case .root = self { isRetained } else { false } }
+
     /// Whether the function retains the root.
     var isRetained: Bool {
         switch self {

@@ -48,7 +48,7 @@ internal struct DependencyCopy {
     /// - Returns: What was replaced, which the caller releases elsewhere. Nil if nothing was read.
     func take(_ origins: [Origin]) -> AnyObject? {
         for origin in origins {
-            guard let root = origin.root.source, draftIndex(root.address) == nil else { continue }
+            guard !origin.isHidden, let root = origin.root.source, draftIndex(root.address) == nil else { continue }
             roots[root.address] = root
         }
         if roots.isEmpty { return nil }

@@ -52,6 +52,27 @@ extension Promises.P23DerivedTests {
         #expect(ranOn.value == 0 && published.value == 0)
     }
 
+    @Test("P25 A function that names its sources is computed beside writers that never pause")
+    func named() throws {
+        let p = (0..<8).map { _ in Observed(0) }
+        let sum = Derived(p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]) { $0 + $1 + $2 + $3 + $4 + $5 + $6 + $7 }
+        // Whole rounds, but for the one that goes on: so the sum shows that a result is of one
+        // moment.
+        let (writes, wrong) = (Counter(), Counter())
+        let hammer = Hammer(threads: 2) {
+            for property in p { property.modify { $0 += 1 } }
+            writes.increment()
+        }
+        try hammer.waitUntilWarm()
+        for _ in 0..<5_000 {
+            let before = writes.value * 8
+            let now = sum.value
+            if now < before || now > (writes.value + 2) * 8 { wrong.increment() }
+        }
+        try hammer.stop()
+        #expect(wrong.value == 0)
+    }
+
     @Test("P23 More shapes than are kept: each result is of the source that was chosen", arguments: [2, 12])
     func shapes(count: Int) throws {
         let (choice, wrong) = (Observed(0), Counter())
