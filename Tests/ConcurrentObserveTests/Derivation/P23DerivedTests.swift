@@ -56,8 +56,7 @@ extension Promises.P23DerivedTests {
     func named() throws {
         let p = (0..<8).map { _ in Observed(0) }
         let sum = Derived(p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]) { $0 + $1 + $2 + $3 + $4 + $5 + $6 + $7 }
-        // Whole rounds, but for the one that goes on: so the sum shows that a result is of one
-        // moment.
+        // Each write is a whole round, except the last one. So a wrong sum shows a mixture.
         let (writes, wrong) = (Counter(), Counter())
         let hammer = Hammer(threads: 2) {
             for property in p { property.modify { $0 += 1 } }
