@@ -34,8 +34,8 @@
 ///   compared, write `unfollowed(engine)`: what is read of that is not followed.
 /// - Bind a model's model to a name before a closure reads it: `let gears = engine.gears`, then
 ///   `gears.map { $0.number }`.
-/// - What the body reads of models in dictionaries, sets, and other containers, or of values of a
-///   generic parameter's type, is not followed.
+/// - Reads of models in dictionaries, sets, and other containers, and of values of a generic
+///   parameter's type, are not followed.
 /// - Beside this mark the variable has no attributes that change what it means: no result builder,
 ///   wrapper, or global actor.
 /// - The body cannot read the class's variables in closures that escape, as those of `lazy` and

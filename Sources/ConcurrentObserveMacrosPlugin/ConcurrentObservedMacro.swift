@@ -34,7 +34,7 @@ extension ConcurrentObservedMacro: AccessorMacro {
     ) throws -> [AccessorDeclSyntax] {
         guard let variable = variable(declaration, node) else { return [] }
         let storage = variable.storage
-        // What has no initial value gets it in the initialisers of the class.
+        // A variable without an initial value gets one in the initialisers of the class.
         let initialiser: [AccessorDeclSyntax] =
             variable.initialValue != nil
             ? []

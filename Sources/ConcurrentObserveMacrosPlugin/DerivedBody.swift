@@ -9,8 +9,8 @@ import SwiftSyntaxBuilder
 /// The body of a derived variable, with its reads made through a reader: `rpm` becomes
 /// `_derivedReader.follow(_rpm)`.
 ///
-/// What the body declares itself under a name of the class, it means: names are looked up as the
-/// compiler does.
+/// The body may declare a name that the class has, too. Then the name stands for the body's own
+/// declaration, as for the compiler.
 final class DerivedBody: SyntaxRewriter {
     private let names: DerivedNames
     private let variable: DerivedVariable

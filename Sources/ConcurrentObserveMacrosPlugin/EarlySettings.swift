@@ -6,9 +6,9 @@ import SwiftSyntax
 
 /// Settings in an initialiser that are changes, and come before everything has a value.
 ///
-/// The compiler says of them that `self` is used too early, which is not expected of an assignment.
-/// What is found here it would refuse for certain: something that needs a value has got none
-/// anywhere above.
+/// The compiler's message is that `self` is used too early, which a reader does not expect of an
+/// assignment. This type finds only settings that the compiler refuses: a variable that needs a
+/// value has none anywhere above.
 struct EarlySettings {
     /// The variables that have a value from the beginning.
     private var begun: Set<String> = []
@@ -61,12 +61,12 @@ extension EarlySettings {
             super.init(viewMode: .sourceAccurate)
         }
 
-        // What runs later, or elsewhere.
+        // Code that runs later, or elsewhere.
         override func visit(_ node: ClosureExprSyntax) -> SyntaxVisitorContinueKind { .skipChildren }
         override func visit(_ node: FunctionDeclSyntax) -> SyntaxVisitorContinueKind { .skipChildren }
         override func visit(_ node: ClassDeclSyntax) -> SyntaxVisitorContinueKind { .skipChildren }
         override func visit(_ node: StructDeclSyntax) -> SyntaxVisitorContinueKind { .skipChildren }
-        // What the compiler may not look at: it counts as having set everything.
+        // The compiler may skip this code, which counts as having set everything.
         override func visit(_ node: IfConfigDeclSyntax) -> SyntaxVisitorContinueKind {
             missing = []
             return .skipChildren

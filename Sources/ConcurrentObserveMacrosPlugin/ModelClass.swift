@@ -128,7 +128,7 @@ struct ModelClass {
     static func access(of modifiers: DeclModifierListSyntax) -> String {
         for modifier in modifiers {
             switch modifier.name.tokenKind {
-            // What is added to an open class is not open itself.
+            // A member that is added to an open class is not open itself.
             case .keyword(.public), .keyword(.open): return "public "
             case .keyword(.package): return "package "
             default: break

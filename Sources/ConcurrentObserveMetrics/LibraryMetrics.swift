@@ -33,8 +33,8 @@ public final class LibraryMetrics: Sendable {
     private let droppedEvents: Counter
     private let tokensReleasedEarly: Counter
 
-    // What the counters have been increased to. No lock: a thread could hold it while the process
-    // forks, and the metrics' system is the user's code.
+    // The values up to which the counters were increased. No lock guards them: a thread could hold
+    // it while the process forks, and the metrics' system is the user's code.
     private let publishedReclaimed = Atomic<Int>(0)
     private let publishedGracePeriods = Atomic<Int>(0)
     private let publishedDroppedEvents = Atomic<Int>(0)
@@ -83,7 +83,7 @@ public final class LibraryMetrics: Sendable {
 
     /// Sets all metrics to the library's present figures. Any thread; never waits.
     ///
-    /// Of calls that overlap, each meter keeps the value of the last that sets it. Counters
+    /// If calls overlap, each meter keeps the value of the call that sets it last. Counters
     /// increase by everything exactly once.
     ///
     /// - Complexity: O(threads).

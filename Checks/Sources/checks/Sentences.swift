@@ -15,6 +15,9 @@ struct Sentences {
 
     /// The first words of a summary without a subject.
     private static let openers = ["that", "those", "of", "for", "so many", "what"].map(Self.phrase)
+
+    /// The first words, without a subject, of any other paragraph in the library's comments.
+    private static let openersAnywhere = ["of", "so many", "what"].map(Self.phrase)
     private static let trailing = ["alone", "meanwhile", "anew", "in vain"].map(Self.phrase)
     private static let genitives = ["is of", "that of", "of which"].map(Self.phrase)
     private static let pronouns: Set = ["it", "its", "they", "them", "their"]
@@ -45,18 +48,21 @@ struct Sentences {
         (file.hasSuffix(".swift") || file.hasSuffix(".md")) && !exceptions.contains { $0.applies(to: file) }
     }
 
+    private var isOfLibrary: Bool { file.hasPrefix("Sources/ConcurrentObserve") && file.hasSuffix(".swift") }
+
     /// One line for each pattern that stands in the file.
     func violations() -> [String] {
         prose.wideLines(Self.width).map { "\(file):\($0): wider than \(Self.width) columns -> wrap it" }
             + prose.paragraphs.flatMap { paragraph in
                 let sentences = paragraph.sentences
-                return (paragraph.isSummary ? sentences.first.map(opening) ?? [] : []) + sentences.flatMap(violations)
+                let openers = paragraph.isSummary ? Self.openers : isOfLibrary ? Self.openersAnywhere : []
+                return (sentences.first.map { opening(of: $0, openers) } ?? []) + sentences.flatMap(violations)
             }
     }
 
-    private func opening(of summary: [Prose.Word]) -> [String] {
-        let found = Self.openers.first { stands($0, at: 0, in: summary) }.map { $0.joined(separator: " ") }
-        return found.map { [line($0, at: summary[0], "open with a noun or a verb")] } ?? []
+    private func opening(of sentence: [Prose.Word], _ openers: [[String]]) -> [String] {
+        let found = openers.first { stands($0, at: 0, in: sentence) }.map { $0.joined(separator: " ") }
+        return found.map { [line($0, at: sentence[0], "open with a noun or a verb")] } ?? []
     }
 
     private func violations(in sentence: [Prose.Word]) -> [String] {

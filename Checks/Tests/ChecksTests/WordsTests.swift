@@ -54,6 +54,14 @@ struct WordsTests {
         #expect(found.map { String($0.split(separator: ": ")[1].prefix { $0 != "-" }.dropLast()) } == patterns)
     }
 
+    @Test("In the library's comments no paragraph opens without a subject")
+    func paragraphs() {
+        let text = "/// Returns the list.\n///\n/// What it holds, that stays.\nlet a = 1\n\n// Of each list.\n"
+        let found = violations(text, in: "Sources/ConcurrentObserve/A.swift")
+        #expect(found.map { String($0.split(separator: ": ")[1].prefix { $0 != " " }) } == ["what", "of"])
+        #expect(violations(text, in: "Tests/A.swift") == [])
+    }
+
     @Test(
         "Sentences that only resemble a pattern",
         arguments: [

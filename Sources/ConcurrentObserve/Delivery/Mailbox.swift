@@ -7,7 +7,7 @@
 // Its two kinds are `OrderedObservation`, where a delivery empties the mailbox, and `Subscription`,
 // where an iterating task does.
 //
-// What comes in:
+// Events come in:
 //
 //     enqueue: kept, or one is dropped
 //        ┌──┐

@@ -8,9 +8,8 @@ extension EngineMirror where Engine == EtcdEngine {
     /// Writes a key, if it has not changed since the mirror last saw it. Returns when the mirror
     /// shows the result.
     ///
-    /// What the mirror has seen may be newer than what the caller has read: for a value that is
-    /// made of the present one use ``update(_:lease:_:)``, or give the revision of the entry that
-    /// was read.
+    /// The mirror may have seen a newer value than the caller has read. To make a value from the
+    /// present one, use ``update(_:lease:_:)``, or pass the revision of the entry that was read.
     ///
     /// - Parameters:
     ///   - revision: The revision that the key's value must still have, 0 for a key that must not

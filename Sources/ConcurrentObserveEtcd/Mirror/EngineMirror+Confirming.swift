@@ -51,7 +51,7 @@ extension EngineMirror {
             lag = MirrorLag(revisions: revisions, confirmed: [lag.confirmed, confirmed].compactMap(\.self).max())
         }
         metrics.behindRevisions.set(revisions)
-        // What was true too long ago is no reason: the next request asks again.
+        // A confirmation that is too old proves nothing: the next request asks again.
         guard let instant, instant.duration(to: .now) < configuration.longestAge else { return }
         becomeReady(session)
     }

@@ -7,7 +7,7 @@ extension EngineMirror {
     /// Follows the engine until the task is cancelled or its service group shuts down. Call it
     /// once.
     ///
-    /// What the engine does wrong, or that it is not there, never ends this: ``state`` reports it.
+    /// A faulty or absent engine never ends the call: ``state`` reports the fault.
     ///
     /// - Throws: `MirrorError` if the configuration has no usable server.
     public func run() async throws {

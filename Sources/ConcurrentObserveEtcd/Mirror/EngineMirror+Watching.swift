@@ -135,7 +135,7 @@ extension EngineMirror {
     }
 
     func noteMalformed(_ errors: [MirrorValueError]) {
-        // Of a list of nonsense, enough to see what it is.
+        // Ten errors are enough to see what is wrong with a long list.
         for error in errors.prefix(10) {
             logger.error(
                 "a value is malformed: its key keeps the last good one",

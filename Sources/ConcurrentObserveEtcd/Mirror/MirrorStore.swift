@@ -122,7 +122,7 @@ final class MirrorStore<Value: Sendable>: Sendable {
         let stale = properties.withLock { properties in
             var stale: [(Observed<Value?>, MirrorKey)] = []
             for item in items {
-                // Of an equal version: made from these contents.
+                // A property with an equal version was made from these contents.
                 guard let known = properties[item.key], known.version != version else { continue }
                 properties[item.key]?.version = version
                 stale.append((known.property, item.key))
