@@ -162,9 +162,9 @@ inline leaveSection() {
   awaited = awaited & ~SET(self)
 }
 
-// waitForGracePeriod: waits for the sections that are open now; a barrier on every thread at its end.
+// waitForGracePeriod: waits for the sections that are open now; a barrier on every thread at its end. With SECOND_LOOK there are none.
 inline gracePeriod() {
-#ifndef GRACE_PERIOD_DOES_NOTHING
+#if !defined(GRACE_PERIOD_DOES_NOTHING) && !defined(SECOND_LOOK)
 #ifdef GRACE_PERIOD_MISSES_ONE_THREAD
   awaited = inside & ~SET(1);
 #else
