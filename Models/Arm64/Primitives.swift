@@ -3,11 +3,11 @@
 // The functions whose instructions Scripts/check-arm64.sh looks at: the library's own pieces, and
 // what each ordering becomes by itself. What these pieces need of others is nothing.
 
-public import CURCU
+public import CPlatform
 import Synchronization
 
 enum Fork { static func trapInChild() {} }
-@inlinable @inline(__always) public func compilerBarrier() { curcu_compiler_barrier() }
+@inlinable @inline(__always) public func compilerBarrier() { cplatform_compiler_barrier() }
 /// The decision is the first word of a record here.
 enum ThreadRecord {
     static func hasCommitted(_ address: UInt) -> Bool {
@@ -71,7 +71,7 @@ enum ThreadRecord {
 /// W6 to W8: `current` is stored, the light barrier, the mark is loaded.
 @_cdecl("walk_step") func walkStep(_ frame: UnsafeRawPointer, _ entry: UnsafeRawPointer, _ observer: UInt) -> UInt {
     unsafe frame.assumingMemoryBound(to: Frame.self).pointee.current.store(observer, ordering: .releasing)
-    curcu_compiler_barrier()
+    cplatform_compiler_barrier()
     return unsafe entry.assumingMemoryBound(to: Atomic<UInt>.self).pointee.load(ordering: .relaxed)
 }
 

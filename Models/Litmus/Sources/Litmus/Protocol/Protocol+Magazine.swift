@@ -18,7 +18,7 @@ extension Protocol {
     private static let unpin = Instruction.store("pin", 0, .releasing)
         .at("Hazards/Frame.swift", "pin.store(0, ordering: .releasing)")
     private static let heavy = Instruction.membarrier
-        .at("Platform/Barriers.swift", "return curcu_membarrier()")
+        .at("Platform/Barriers.swift", "return cplatform_membarrier()")
 
     static let pinnedValues: [Test] = [
         Test(
