@@ -80,11 +80,13 @@ pass:
      // HazardPointer.protectLoaded: as values are protected, without a read section.
      d_step { passBegins() }
      do
-     :: table[depth] = head;
-        if
-        :: table[depth] == 0 -> goto passed
-        :: else
-        fi;
+     :: atomic {
+          table[depth] = head;
+          if
+          :: table[depth] == 0 -> goto passed
+          :: else
+          fi
+        }
         inject("walk.head")
         storeReleasing(PIN(self, depth), table[depth]);
         lightBarrier();

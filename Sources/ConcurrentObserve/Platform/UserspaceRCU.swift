@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-#if LibURCU
+#if LibURCU && os(Linux)
 public import CURCU
 #else
 public import CPlatform
@@ -14,7 +14,7 @@ public import CPlatform
 /// that differs.
 @usableFromInline
 internal enum UserspaceRCU {
-    #if LibURCU
+    #if LibURCU && os(Linux)
     /// Whether read sections protect tables. A constant.
     @inlinable @inline(__always)
     static var isUsed: Bool { true }
