@@ -190,7 +190,7 @@ private struct Ending {
         case .cancel, .fromWithin:
             worker.begin("cancel")
             subject.token.cancel()
-            // What comes after this has a later version.
+            // Changes that begin after this line have a later version.
             state.lastVersion.store(sources.property.version, ordering: .relaxed)
             worker.checkDestruction(of: subject.probe)
         case .letGo:

@@ -94,7 +94,7 @@ private struct SystemThread {
     let nice: Int
     let processors: String
 
-    /// - Parameter path: Of a thread's folder, or of a process's for its main thread.
+    /// - Parameter path: The folder of a thread, or of a process for its main thread.
     init(at path: String) {
         func text(_ file: String) -> String { (try? String(contentsOfFile: path + "/" + file, encoding: .utf8)) ?? "" }
         name = text("comm").trimmingCharacters(in: .newlines)
