@@ -22,6 +22,6 @@ fi
 export TRAITS=${TRAITS:-Etcd,Flagd}
 source Checks/build.sh
 
-# What takes longer has hung.
+# A check that takes longer has hung.
 timeout 600 "$python" Checks/provider.py "$program" "$count"
 echo "check-provider.sh: ok"

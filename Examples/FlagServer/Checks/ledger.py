@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a fleet's streams show, against the changes that were made."""
+"""Compares the changes that a fleet's streams show with the changes that were made."""
 
 import time
 from array import array
@@ -9,15 +9,15 @@ from collections import Counter
 from streams import Broken, SocketStream, decode
 
 NAMES = ["new-checkout", "search-suggestions", "dark-mode", "bulk-export", "maintenance"]
-# So many values a flag can have.
+# The number of values that a flag can have.
 VALUES = 202
-# So many changes differ. At 20 a second they last for more than three minutes.
+# The number of changes that differ. At 20 a second they last for more than three minutes.
 CHANGES = 10 * 2 * VALUES
 
 
 def flags_of(number):
-    """What change `number` sets, by name, and no other change does. Every tenth sets one of the last two flags, the one after the other; the others set two of
-    the first three as one commit."""
+    """Returns the flags that change `number` sets, by name. No other change sets the same. Every tenth change sets one of the last two flags, the one
+    after the other; the others set two of the first three as one commit."""
     if number >= CHANGES:
         raise Broken(f"change {number} would be like change {number - CHANGES}")
     if number % 10 == 0:
@@ -65,7 +65,7 @@ class Ledger:
         return self.begin + number / self.rate
 
     def close(self):
-        """What comes from now on is not looked at."""
+        """Ignores all commits that arrive from now on."""
         self.is_open = False
         self.whole.clear()
 

@@ -78,7 +78,7 @@ def check(page, url, pictures):
     page.evaluate(f"several.click(), {row('bulk-export')}.button.click()")
     page.wait("the flag is off again", f"{row('bulk-export')}.flag.version === 6")
 
-    # What assistive technology reads: a switch for each flag, with its name and its state.
+    # Assistive technology reads a switch for each flag, with its name and its state.
     page.call("Accessibility.enable")
     nodes = page.call("Accessibility.getFullAXTree")["nodes"]
     switches = {

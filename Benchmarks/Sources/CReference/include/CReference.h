@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the library is compared with: the same notification written in C, an array of function pointer and context
-// that is walked inside an inlined read section of liburcu.
+// The library is compared with this code: the same notification written in C. It walks an array of
+// function pointer and context inside an inlined read section of liburcu.
 
 #ifndef CREFERENCE_H
 #define CREFERENCE_H
