@@ -18,7 +18,7 @@
 
 #include "Marks.pml"
 
-// What is claimed.
+// The model claims:
 hidden byte pairConverges;   // P3: when all have returned, both sides of a pair are alike
 hidden byte echoEnds;        // P3: what a pair has made is not news for the other side
 hidden byte changesMeet;     // window

@@ -23,7 +23,7 @@
 
 #include "Marks.pml"
 
-// What is claimed.
+// The model claims:
 hidden byte pathHeldStill;   // P19: the path leads to the property that the commit changes, from before the body until the end
 hidden byte bodyRunsOnce;    // P19: each commit's body runs once
 hidden byte nothingIsLost;   // P19: each body's change is there in the end

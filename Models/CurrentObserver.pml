@@ -35,7 +35,7 @@
 
 #include "Marks.pml"
 
-// What is claimed.
+// The model claims:
 hidden byte closureInUse;         // P14: a callback uses a closure that is destroyed
 hidden byte closureDestroyedOnce; // P14
 hidden byte silentAfterWait;      // P9: nothing runs after cancelAndWait() has returned `.finished`
@@ -58,7 +58,7 @@ hidden byte aCallbackIsWaitedFor, aTableIsHeld, anObserverIsHeld; // windows
 
 byte cancelled; // observers on which cancel() has returned
 
-// What a pass notes: whose cancel() had returned when it began.
+// A pass notes the observers whose cancel() had returned when it began.
 #define PASS_NOTES \
   byte cancelledAtStart[DEPTH]; \
   bit isLive; \

@@ -31,7 +31,7 @@
 
 #include "Marks.pml"
 
-// What is claimed.
+// The model claims:
 hidden byte noMixture;        // P23: what is published is the function of versions that were together
 hidden byte nothingLost;      // P24: in the end the observers were notified of the last result
 hidden byte oneAtATime;       // one thread at a time registers and ends links
@@ -52,7 +52,7 @@ bit readsB;
 byte records;          // published, and the number of the present one
 byte pending;          // the number of the last record that waits for its delivery, or 0
 byte delivered;        // the number of the last one that was delivered
-byte state;            // of the drain loop
+byte state;            // the drain loop's state
 byte inside;
 byte busy;
 
@@ -98,7 +98,7 @@ inline refresh() {
         if
 #ifndef AN_EVALUATION_OF_MIXED_VERSIONS_IS_PUBLISHED
 #ifdef COPIES_ARE_NEVER_TAKEN
-        // What one source had was there together, whether it is still there or not.
+        // The versions of one source were present together, even if a later one is present now.
         :: mineReadsB && (myA != a || myB != b) -> failures++ // again
 #else
         :: failures < FAILURES && mineReadsB && (myA != a || myB != b) -> failures++ // again

@@ -15,7 +15,7 @@
 
 #include "Marks.pml"
 
-// What is claimed.
+// The model claims:
 hidden byte oneAtATime;      // one thread at a time relinks the path
 hidden byte noWorkLost;      // P3: in the end the path is linked for the last version
 hidden byte loopIsLeft;      // in the end no thread is in the loop
@@ -26,7 +26,7 @@ hidden byte aNoteIsLeft, theRestIsHandedOn; // windows
 #define NOTED 2
 byte state = ENTERED; // a path begins inside the loop: it is linked for the first time
 
-byte version;  // of the property that changes
+byte version;  // the version of the property that changes
 byte linked;   // the version for which the path is linked
 byte inside;   // threads in the loop
 byte handedOn; // relinks that are left to a thread of the library

@@ -21,7 +21,7 @@
 
 #include "Marks.pml"
 
-// What is claimed.
+// The model claims:
 hidden byte oneDeliverer;     // P2: deliveries do not overlap
 hidden byte inOrder;          // P2: in the order of the enqueues
 hidden byte noEventLost;      // P1, P3: what was enqueued and not dropped by the policy is delivered

@@ -81,8 +81,8 @@ inline put(word, mayOvertake, value) {
 #define storeRelaxed(word, value) d_step { put(word, 1, value) }
 #define storeReleasing(word, value) d_step { put(word, 0, value) }
 
-// What a callback does with its closure, and a walk with its table: done with at the latest here, or, WEAK, when the processor gets
-// to it. In a d_step.
+// A callback uses its closure, and a walk uses its table. The access takes effect here at the
+// latest; WEAK: when the processor gets to it. In a d_step.
 #ifdef WEAK
 #define accessClosure(observer) put(CLOSURE, 0, observer)
 #define accessTable(table) put(TABLE, 0, table)

@@ -21,7 +21,7 @@
 
 #include "Marks.pml"
 
-// What is claimed.
+// The model claims:
 hidden byte tableInUse;         // a walk uses a table that is freed
 hidden byte entryIsComplete;    // a walk finds an entry that is not written yet
 hidden byte registeredIsNotified;  // P1: registered before the notification began, and called
@@ -35,7 +35,7 @@ hidden byte aTableIsHeld, anObserverIsHeld; // windows
 
 #define headIsUsable() skip
 
-// What a pass notes: who was registered when it began, and whom it has called.
+// A pass notes which observers were registered when it began, and which it has called.
 #define PASS_NOTES \
   byte registeredAtStart[DEPTH], notified[DEPTH];
 #define passBegins() registeredAtStart[depth] = registered

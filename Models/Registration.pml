@@ -38,7 +38,7 @@
 
 #include "Marks.pml"
 
-// What is claimed.
+// The model claims:
 hidden byte everyVersionIsReceived; // P3, P4: all that came after the registration
 hidden byte noneIsReceivedTwice;    // P4: the version that the registration has found is not delivered again
 hidden byte theCutIsExact;       // P2: what was delivered and what the cut says are the same
@@ -160,7 +160,7 @@ proctype modifying(byte self) {
   busy--
 }
 
-// What is done at the gate. The version was loaded before, perhaps.
+// The registration's step at the gate. The version may have been loaded before.
 inline atTheGate(found) {
 #if CUTS
   limit = found

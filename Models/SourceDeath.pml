@@ -19,7 +19,7 @@
 
 #include "Marks.pml"
 
-// What is claimed.
+// The model claims:
 hidden byte sourceInUse;          // P11: the source's memory is written to after it is freed
 hidden byte endDeliveredOnce;          // P12: onEnd
 hidden byte everyObservationEnded;       // P12

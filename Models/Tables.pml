@@ -18,7 +18,7 @@ byte lastTable;                      // the newest
 byte freedTables, unlinkedTables;
 byte replacedTables;                 // tables whose entries send to the observers' own marks
 byte marks;                          // observers whose mark is set
-byte holders[TABLES + 2];            // of each observer: the tables that own a reference to it
+byte holders[TABLES + 2];            // the tables that own a reference to each observer
 bit isLocked;
 hidden byte slot, copied;
 

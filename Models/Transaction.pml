@@ -41,7 +41,7 @@
 
 #include "Marks.pml"
 
-// What is claimed.
+// The model claims:
 hidden byte wholeValues;      // P2: the value is that of the version
 hidden byte oneSeenAllSeen;   // P19: who has read the first property reads the second as it was then, or a later one
 hidden byte presentTogether;  // P20: a snapshot's versions were present at one moment
@@ -70,7 +70,7 @@ byte memory[8 + COMMITTERS];
 bit locked[2];
 byte busy;
 
-// What was present: how many changes each property has had, and the pairs so far.
+// The versions that were present: how many changes each property has had, and the pairs so far.
 byte present[2];
 bit together[64];
 byte secondAt[8]; // the second one's version when the first came to its own
@@ -305,7 +305,8 @@ proctype committing(byte self) {
      settle(1);
      mayStop();
      release(0);
-     // Of the first property's values. One committer alone has them in its own order.
+     // With one committer, `commits` is the number of the first property's replaced value. The second
+     // property's values are not freed.
      free(commits);
      release(1);
      commits++

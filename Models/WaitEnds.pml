@@ -8,7 +8,7 @@
 #define TOMBSTONE 7
 byte entry[2] = { 1, 2 };
 byte current;
-bit mark = 1, hasReturned; // of observer 2
+bit mark = 1, hasReturned; // the mark of observer 2, and whether the wait for it has returned
 
 // Passes one after the other, as in Walk.pml.
 active proctype walker() {

@@ -18,7 +18,7 @@
 
 #include "Marks.pml"
 
-// What is claimed.
+// The model claims:
 hidden byte nothingIsForgotten; // P14, P16
 hidden byte itSleeps;           // window
 

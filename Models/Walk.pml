@@ -61,7 +61,7 @@ inline becomeCurrent() {
 
 // One thread that notifies, `passes` times.
 proctype walker(byte self; byte passes) {
-  byte depth; // of the innermost pass
+  byte depth; // the number of the innermost pass
   byte table[DEPTH], last[DEPTH], next[DEPTH], observer[DEPTH];
   PASS_NOTES
 #ifdef OBSERVATIONS_END

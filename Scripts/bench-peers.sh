@@ -15,7 +15,7 @@
 set -Eeuo pipefail
 cd "$(dirname "$0")/.."
 
-usage() { # what is wrong
+usage() { # usage MESSAGE
     echo "bench-peers.sh: $1: Scripts/bench-peers.sh [--quick] [--only TEXT] [--publish]" >&2
     exit 1
 }

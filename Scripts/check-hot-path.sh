@@ -38,7 +38,8 @@ fi
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 
-# What the notification may call: the first use of a thread, and passes nested too deep for the thread's own frames.
+# The notification may call these: the first use of a thread, and passes nested too deep for the
+# thread's own frames.
 readonly cold='12ThreadRecordV6attach|11ReadSectionO6attach|9deepFrame|^urcu_bp_register(@plt)?$'
 
 # --- Building -------------------------------------------------------------------------------------------------------
@@ -154,7 +155,8 @@ check_walk() {
 
 # The copy of a value that references something: it is retained, once, while it is pinned.
 readonly pinned='9ValueCellV10copyPinned'
-# What a read does after a change in between, or beside a commit: out of line, and held to the same rules.
+# A read calls this after a change in between, or beside a commit. It is out of line, and held to
+# the same rules.
 readonly again='5LatchV9loadAgain'
 readonly retain='^swift_(bridgeObjectR|r)etain(@plt)?$'
 
@@ -184,8 +186,8 @@ check_property() {
     check_lend "$1" || verdict=1
     check_part "$1" || verdict=1
 
-    # What hands a change to the walk. Where there are mailboxes, or paths lead through the property, another function delivers, which is
-    # theirs to pay.
+    # This function hands a change to the walk. Another one delivers where there are mailboxes, or
+    # where paths lead through the property. Its cost is theirs.
     local others='8ObservedC17deliverToAllKinds'
     local shared='8ObservedC4walk'
     local type

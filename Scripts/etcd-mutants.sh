@@ -31,7 +31,7 @@ mutant() {
     elif grep -q 'unexpected signal' "$log"; then
         echo "etcd-mutants: $1: found by a crash in $2"
     else
-        # That the tests do not end within their time shows nothing.
+        # Tests that do not end within their time prove nothing.
         echo "etcd-mutants: $1: NOT FOUND by $2, which ended with $code"
         missed=1
     fi

@@ -3,7 +3,7 @@
 # The few figures that a page shows, of a report of Scripts/bench.sh: awk -f Scripts/figures.awk report.md Benchmarks/Figures/PAGE.txt
 # Exits with 3 if the report lacks a case.
 
-# What a number and its unit stand beside, so that no line breaks between them.
+# This space stands between a number and its unit, so that no line breaks there.
 BEGIN { space = "\302\240" }
 
 # A multiple, with two digits or more.

@@ -82,7 +82,7 @@ function place(operand) {
     return ""
 }
 
-# What an operand holds: A, V, N, or nothing.
+# Returns the fact about an operand's content: A, V, N, or nothing.
 function holding(operand, note, facts,    p, base) {
     p = place(operand)
     if (p != "") return fact(facts, p)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the compiled pieces use of the library's C shims, without liburcu and without a system.
+// The compiled pieces use these of the library's C shims, without liburcu and without a system.
 
 #pragma once
 #include <stdint.h>

@@ -819,7 +819,7 @@ static size_t take_retired(bool *needs_grace_period, bool does_tasks) {
     return taken;
 }
 
-// What is in use stays held, the rest is reclaimed.
+// Holds the items that are in use, and reclaims the rest.
 static void sort(struct item *list, const struct scan *scan) {
     while (list) {
         struct item *item = list;
@@ -909,7 +909,7 @@ uint64_t reclaimed(void) { return load(&finished, acquiring); }  //= own: a stat
 
 bool drain(double seconds) {
     double limit = seconds_now() + seconds;
-    // What is retired may retire more.
+    // Reclaiming an item may retire more items.
     while (reclaimed() < load(&handed_over, acquiring)) {  //= own: a statistic
         if (seconds_now() > limit) return false;
         nanosleep(&(struct timespec){0, 100000}, NULL);
