@@ -32,7 +32,7 @@ enum PublicAPI {
 
     private static func compare() throws -> String {
         let checkout = try Checkout.current()
-        // What clones without tags and history leave out.
+        // A clone without tags or history finds no tag.
         let tag = try Command("git", ["describe", "--tags", "--abbrev=0", "--match", "[0-9]*"]).run(errors: false)
         let last = tag.code == 0 ? tag.output.chomped : nil
         let tagged = try last.map { try Command("git", ["show", "\($0):\(record)"]).run(errors: false).output }
