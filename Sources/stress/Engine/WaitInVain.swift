@@ -11,8 +11,8 @@ enum WaitInVain {
     private static let start = nanoseconds()
     private static let total = Atomic<UInt64>(0)
 
-    /// The limits of waits are multiplied by this. With a seeded bug most waits are in vain, so they
-    /// are shorter: a run without the bug shows that other waits end within the full limit.
+    /// The limits of waits are multiplied by this. With a seeded bug most waits reach their limits,
+    /// so they are shorter. A run without the bug shows that no other wait reaches a limit.
     static let factor: Double = hasSeededBug ? 0.4 : 1
 
     private static var hasSeededBug: Bool {
