@@ -81,7 +81,7 @@ internal enum ThroughObject<Value: ConcurrentObservable>: PathTraversal {
 
 /// Continues at an optional object, unless it is nil.
 @usableFromInline
-internal enum ThroughOptional<Value: OptionalConcurrentObservable & Sendable>: PathTraversal {
+internal enum ThroughOptional<Value: _OptionalConcurrentObservable & Sendable>: PathTraversal {
     @usableFromInline
-    static func object(in value: Value) -> PathObject? { value.wrapped }
+    static func object(in value: Value) -> PathObject? { value._wrapped }
 }

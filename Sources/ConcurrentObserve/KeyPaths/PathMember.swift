@@ -206,14 +206,14 @@ internal protocol KeptPath<Root, Value>: Sendable {
     associatedtype Kept: Sendable
 
     /// The path to the same property, with the kept values.
-    var path: ObservedPath<Root, Kept> { get }
+    var path: _ObservedPath<Root, Kept> { get }
 
     /// Returns the function that converts a kept change to the one that `observer` receives. Call
     /// that function only where user code may run.
     static func seeing(for observer: PropertyObserver<Value>) -> @Sendable (Change<Kept>) -> Change<Value>
 }
 
-extension ObservedPath {
+extension _ObservedPath {
     /// The form of the path for mailboxes and for observers that compare values; nil if these use
     /// the delivered values.
     @usableFromInline
@@ -222,14 +222,14 @@ extension ObservedPath {
 
 /// A path that ends in a weak property.
 internal struct WeakPath<Root: ConcurrentObservable, Referent: WeaklyObservable>: KeptPath {
-    let path: ObservedPath<Root, WeakBox<Referent>>
+    let path: _ObservedPath<Root, WeakBox<Referent>>
 
     init<Model>(
         _ member: MemberPath<Model, BoxMember<Referent>>,
         of model: Model.Type,
         after links: [PathLink]
     ) {
-        path = ObservedPath(
+        path = _ObservedPath(
             links: links,
             last: MemberStep<Model, BoxMember<Referent>>(member),
             absent: WeakBox(nil)

@@ -19,7 +19,7 @@ extension WeakObserved: ObservableProperty {
     }
 
     /// Attaches an observer without retaining the property; nil once the property is gone. (P11)
-    public var weakAttachment: WeakAttachment<Referent?> {
+    public var weakAttachment: @Sendable (PropertyObserver<Referent?>) -> ObservationToken? {
         let attach = storage.weakAttachment
         return { observer in attach(Self.seen(observer)) }
     }
