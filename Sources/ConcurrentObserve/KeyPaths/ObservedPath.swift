@@ -39,14 +39,18 @@ extension _ObservedPath {
     }
 
     /// The path with one more step.
+    ///
+    /// - Parameters:
+    ///   - absent: The value of the path while a step is nil.
+    ///   - follow: Returns the object that a value of this path leads to, if any.
     @inlinable
-    internal func followed<Next: Sendable, Traversal: PathTraversal>(
+    internal func followed<Next: Sendable>(
         by next: PathStep<Next>,
-        through traversal: Traversal.Type,
-        absent: Next? = nil
-    ) -> _ObservedPath<Root, Next> where Traversal.Value == Value {
+        absent: Next? = nil,
+        _ follow: @escaping @Sendable (Value) -> PathObject?
+    ) -> _ObservedPath<Root, Next> {
         _ObservedPath<Root, Next>(
-            links: links + (last.map { [PassedStep<Traversal>($0)] } ?? []),
+            links: links + (last.map { [PassedStep($0, follow)] } ?? []),
             last: next,
             absent: absent
         )
@@ -61,7 +65,7 @@ extension _ObservedPath where Value: ConcurrentObservable {
     public subscript<Next: Sendable>(
         dynamicMember member: any KeyPath<Value.Properties, Observed<Next>> & Sendable
     ) -> _ObservedPath<Root, Next> {
-        followed(by: MemberStep<Value, PlainMember<Observed<Next>>>(member), through: ThroughObject<Value>.self)
+        followed(by: MemberStep<Value, PlainMember<Observed<Next>>>(member)) { $0 }
     }
 }
 
@@ -73,11 +77,9 @@ extension _ObservedPath where Value: _OptionalConcurrentObservable {
     public subscript<Next: Sendable>(
         dynamicMember member: any KeyPath<Value.Wrapped.Properties, Observed<Next>> & Sendable
     ) -> _ObservedPath<Root, Next?> {
-        followed(
-            by: MemberStep<Value.Wrapped, OptionalMember<Observed<Next>>>(member),
-            through: ThroughOptional<Value>.self,
-            absent: .some(nil)
-        )
+        followed(by: MemberStep<Value.Wrapped, OptionalMember<Observed<Next>>>(member), absent: .some(nil)) {
+            $0._wrapped
+        }
     }
 
     /// The path to an optional property of the object that this path leads to. Its value is nil,
@@ -87,11 +89,9 @@ extension _ObservedPath where Value: _OptionalConcurrentObservable {
     public subscript<Next: Sendable>(
         dynamicMember member: any KeyPath<Value.Wrapped.Properties, Observed<Next?>> & Sendable
     ) -> _ObservedPath<Root, Next?> {
-        followed(
-            by: MemberStep<Value.Wrapped, PlainMember<Observed<Next?>>>(member),
-            through: ThroughOptional<Value>.self,
-            absent: .some(nil)
-        )
+        followed(by: MemberStep<Value.Wrapped, PlainMember<Observed<Next?>>>(member), absent: .some(nil)) {
+            $0._wrapped
+        }
     }
 }
 
@@ -102,11 +102,7 @@ extension _ObservedPath where Value: ConcurrentObservable {
     public subscript<Next: WeaklyObservable>(
         dynamicMember member: any KeyPath<Value.Properties, WeakObserved<Next>> & Sendable
     ) -> _ObservedPath<Root, Next?> {
-        followed(
-            by: MemberStep<Value, WeakMember<Next>>(member),
-            through: ThroughObject<Value>.self,
-            absent: .some(nil)
-        )
+        followed(by: MemberStep<Value, WeakMember<Next>>(member), absent: .some(nil)) { $0 }
     }
 }
 
@@ -116,11 +112,7 @@ extension _ObservedPath where Value: _OptionalConcurrentObservable {
     public subscript<Next: WeaklyObservable>(
         dynamicMember member: any KeyPath<Value.Wrapped.Properties, WeakObserved<Next>> & Sendable
     ) -> _ObservedPath<Root, Next?> {
-        followed(
-            by: MemberStep<Value.Wrapped, WeakMember<Next>>(member),
-            through: ThroughOptional<Value>.self,
-            absent: .some(nil)
-        )
+        followed(by: MemberStep<Value.Wrapped, WeakMember<Next>>(member), absent: .some(nil)) { $0._wrapped }
     }
 }
 
@@ -132,7 +124,7 @@ extension _ObservedPath where Value: ConcurrentObservable {
     public subscript<Next: Sendable>(
         dynamicMember member: any KeyPath<Value.Properties, ReadOnly<Next>> & Sendable
     ) -> _ObservedPath<Root, Next> {
-        followed(by: MemberStep<Value, PlainMember<ReadOnly<Next>>>(member), through: ThroughObject<Value>.self)
+        followed(by: MemberStep<Value, PlainMember<ReadOnly<Next>>>(member)) { $0 }
     }
 }
 
@@ -144,11 +136,9 @@ extension _ObservedPath where Value: _OptionalConcurrentObservable {
     public subscript<Next: Sendable>(
         dynamicMember member: any KeyPath<Value.Wrapped.Properties, ReadOnly<Next>> & Sendable
     ) -> _ObservedPath<Root, Next?> {
-        followed(
-            by: MemberStep<Value.Wrapped, OptionalMember<ReadOnly<Next>>>(member),
-            through: ThroughOptional<Value>.self,
-            absent: .some(nil)
-        )
+        followed(by: MemberStep<Value.Wrapped, OptionalMember<ReadOnly<Next>>>(member), absent: .some(nil)) {
+            $0._wrapped
+        }
     }
 
     /// The path to an optional property that the object shows read-only. Its value is nil, too,
@@ -157,10 +147,8 @@ extension _ObservedPath where Value: _OptionalConcurrentObservable {
     public subscript<Next: Sendable>(
         dynamicMember member: any KeyPath<Value.Wrapped.Properties, ReadOnly<Next?>> & Sendable
     ) -> _ObservedPath<Root, Next?> {
-        followed(
-            by: MemberStep<Value.Wrapped, PlainMember<ReadOnly<Next?>>>(member),
-            through: ThroughOptional<Value>.self,
-            absent: .some(nil)
-        )
+        followed(by: MemberStep<Value.Wrapped, PlainMember<ReadOnly<Next?>>>(member), absent: .some(nil)) {
+            $0._wrapped
+        }
     }
 }

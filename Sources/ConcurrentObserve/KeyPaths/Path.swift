@@ -186,12 +186,11 @@ extension Path {
     /// Begins an observation of a path that is not simply one property.
     @usableFromInline
     internal func attachAlong(_ observer: PropertyObserver<Value>) -> ObservationToken {
+        if let token = steps.last?.attach(observer, along: steps.links, from: root) { return token }
         switch observer.form {
         case .inline(let callback):
-            if observer.isComparing, let kept = steps.kept { return kept.attach(observer, from: root) }
             return attach(observer.options, owner: observer.owner, nil) { $0.setCallback(callback) }
         case .mailbox(let factory):
-            if let kept = steps.kept { return kept.attach(observer, from: root) }
             return attach(factory.make(), observer.options, owner: observer.owner)
         }
     }

@@ -26,7 +26,7 @@ extension WeakObserved: ObservableProperty {
 
     /// Makes an observer of the references that the property stores. A commit may call it under its
     /// locks: looking a referent up runs no user code, and the combination keeps the referent.
-    private static func seen(_ observer: PropertyObserver<Referent?>) -> PropertyObserver<WeakBox<Referent>> {
+    internal static func seen(_ observer: PropertyObserver<Referent?>) -> PropertyObserver<WeakBox<Referent>> {
         let see: @Sendable (Change<WeakBox<Referent>>) -> Change<Referent?> = observer.seeing()
         return observer.pulledBack(asCombination: !observer.isComparing) { see($0) }
     }
