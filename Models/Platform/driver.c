@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs the functions of `Sources/CPlatform` on the system that it is compiled for:
-// Scripts/check-portable.sh. It prints one line for each subject, and fails with the first that is
-// not as the header says.
+// Scripts/check-portable.sh. An argument says how many seconds threads may take. It prints one line
+// for each subject, and fails at the first that is not as the header says.
 
 #define _GNU_SOURCE
 #include "CPlatform.h"
@@ -32,10 +32,13 @@ static double seconds(void) {
 static uint32_t load(const uint32_t *word) { return __atomic_load_n(word, __ATOMIC_SEQ_CST); }
 static uint32_t add(uint32_t *word, uint32_t value) { return __atomic_add_fetch(word, value, __ATOMIC_SEQ_CST); }
 
+// How long others may take for their part, in seconds.
+static double patience = 30;
+
 static void wait_for(const uint32_t *word, uint32_t wanted) {
-    double end = seconds() + 30;
+    double end = seconds() + patience;
     while (load(word) != wanted && seconds() < end) cplatform_sleep(100);
-    require(load(word) == wanted, "a thread does its part within 30 seconds");
+    require(load(word) == wanted, "a thread does its part in time");
 }
 
 // MARK: Waiting
@@ -201,7 +204,8 @@ static void check_fork(void) {
     printf("fork: noticed\n");
 }
 
-int main(void) {
+int main(int count, char **arguments) {
+    if (count > 1) patience = atof(arguments[1]);
     setvbuf(stdout, NULL, _IOLBF, 0);
     check_waiting();
     check_threads();
