@@ -43,19 +43,19 @@ static void wait_for(const uint32_t *word, uint32_t wanted) {
 
 // MARK: Waiting
 
-enum { rounds = 2000, sleepers = 4 };
-static uint32_t turn, woken, gate;
+enum { steps = 2000, sleepers = 4 };
+static uint32_t step, woken, gate;
 
-// Two threads take turns. A lost wake-up would end both.
-static void take_turns(void *mine) {
+// Two threads count in alternation. A lost wake-up would end both.
+static void alternate(void *mine) {
     uint32_t parity = mine != NULL;
-    for (uint32_t now = load(&turn); now < rounds; now = load(&turn)) {
+    for (uint32_t now = load(&step); now < steps; now = load(&step)) {
         if (now % 2 != parity) {
-            cplatform_wait(&turn, now, -1);
+            cplatform_wait(&step, now, -1);
             continue;
         }
-        add(&turn, 1);
-        cplatform_wake(&turn, true);
+        add(&step, 1);
+        cplatform_wake(&step, true);
     }
     add(&woken, 1);
 }
@@ -73,8 +73,8 @@ static void check_waiting(void) {
     while (seconds() - begin < 0.02) cplatform_wait(&word, 1, 20000000);
     require(seconds() - begin < 10, "a wait with a limit ends");
     static int other;
-    require(cplatform_create_thread("turns", take_turns, NULL) == 0, "a thread starts");
-    require(cplatform_create_thread("turns", take_turns, &other) == 0, "a thread starts");
+    require(cplatform_create_thread("alternate", alternate, NULL) == 0, "a thread starts");
+    require(cplatform_create_thread("alternate", alternate, &other) == 0, "a thread starts");
     wait_for(&woken, 2);
     for (int i = 0; i < sleepers; i++) require(cplatform_create_thread("sleeper", sleep_at_gate, NULL) == 0, "a thread starts");
     cplatform_sleep(20000);
@@ -82,7 +82,7 @@ static void check_waiting(void) {
     add(&gate, 1);
     cplatform_wake(&gate, true);
     wait_for(&woken, 2 + sleepers);
-    printf("waiting: %d turns, %d threads woken\n", rounds, sleepers);
+    printf("waiting: %d steps, %d threads woken\n", steps, sleepers);
 }
 
 // MARK: Threads
@@ -175,7 +175,7 @@ static void check_barrier_and_clocks(void) {
     } else {
         require(error != 0 && !cplatform_may_pass(error), "a membarrier that is missing stays so");
     }
-    require(cplatform_is_unregistered(EPERM) && cplatform_may_pass(EAGAIN), "errors are told apart");
+    require(cplatform_is_unregistered(EPERM) && cplatform_may_pass(EAGAIN), "errors differ");
     require(spinning_clock != 0, "a thread has a clock");
     int64_t before = cplatform_thread_time(spinning_clock);
     double end = seconds() + 30;
