@@ -7,6 +7,11 @@ import PackageDescription
 /// Strict memory safety: every `unsafe` expression is marked and argued in place.
 let settings: [SwiftSetting] = [.strictMemorySafety(), .enableUpcomingFeature("ExistentialAny")]
 
+/// With `CONCURRENT_OBSERVE_PLATFORM=portable`, Linux uses what systems without futex and membarrier use: mutexes and
+/// conditions, and fences. So it is tested here.
+let platform: [CSetting] =
+    Context.environment["CONCURRENT_OBSERVE_PLATFORM"] == "portable" ? [.define("CPLATFORM_PORTABLE")] : []
+
 /// The dependencies of the mirror of etcd, if its trait is on.
 let etcd: [Target.Dependency] = [
     ("GRPCCore", "grpc-swift-2"), ("GRPCProtobuf", "grpc-swift-protobuf"),
@@ -25,6 +30,7 @@ extension Product {
 
 let package = Package(
     name: "ConcurrentObserve",
+    platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
         .module("ConcurrentObserve"),
         .module("ConcurrentObserveTesting"),
@@ -59,6 +65,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
     ],
     targets: [
+        // What the system gives, a file for each subject.
+        .target(name: "CPlatform", cSettings: platform),
         // liburcu, the system library: pkg-config name and the packages that provide it.
         .systemLibrary(
             name: "CLiburcu",
@@ -70,10 +78,11 @@ let package = Package(
             name: "CURCU",
             dependencies: ["CLiburcu"],
             path: "Sources/CURCU/Shims",
+            cSettings: platform,
             linkerSettings: [.linkedLibrary("urcu-bp"), .linkedLibrary("urcu-common")]
         ),
 
-        .target(name: "ConcurrentObserve", dependencies: ["CURCU"], swiftSettings: settings),
+        .target(name: "ConcurrentObserve", dependencies: ["CPlatform", "CURCU"], swiftSettings: settings),
         // Needs swift-testing, of the toolchain.
         .target(name: "ConcurrentObserveTesting", dependencies: ["ConcurrentObserve"], swiftSettings: settings),
         // The package `Instrumented` has the same command over a copy of the library with seeded
@@ -224,3 +233,9 @@ if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "etcd" || hasSeededBugs {
         ),
     ]
 }
+
+// `stress` and the tests look into /proc, fork, and limit the address space.
+#if !os(Linux)
+package.products.removeAll { $0.name == "stress" }
+package.targets.removeAll { $0.type == .test || ["stress", "HeapSize"].contains($0.name) }
+#endif

@@ -39,7 +39,7 @@ compile() {
     [ "$isolation" != MainActor ] ||
         set -- -enable-upcoming-feature InferIsolatedConformances -enable-upcoming-feature NonisolatedNonsendingByDefault "$@"
     swiftc -swift-version "$mode" -default-isolation "$isolation" -parse-as-library -strict-memory-safety -no-color-diagnostics \
-        -I "$products/Modules" -I Sources/CURCU/Shims/include \
+        -I "$products/Modules" -I Sources/CURCU/Shims/include -I Sources/CPlatform/include \
         -load-plugin-executable "$products/ConcurrentObserveMacrosPlugin-tool#ConcurrentObserveMacrosPlugin" \
         "$@" "$file" >"$said" 2>&1
 }
