@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An observed derived value is evaluated for the last versions of what it reads, and its observers are notified of that: DerivationCell.refresh
-// and DerivationCell.commit in Derivation/DerivationCell+Committing.swift, DerivedObservation.settle in Derivation/DerivedObservation.swift.
+// An observed derived value is evaluated for the last versions of what it reads, and its observers
+// are notified of that: DerivationCell.refresh and DerivationCell.commit in
+// Derivation/DerivationCell+Committing.swift, DerivedObservation.settle in
+// Derivation/DerivedObservation.swift.
 //
-// The function reads `a`, and `b` where `a` is odd, so that what it depends on changes with `a`. One thread changes `a`, then `b`, so that
-// `b` is never ahead of `a`: a result with a later `b` is one of versions that never were together.
+// The function reads `a`, and `b` where `a` is odd, so that what it depends on changes with `a`.
+// One thread changes `a`, then `b`, so that `b` is never ahead of `a`: a result with a later `b` is
+// one of versions that never were together.
 //
 //   CHANGES      how often each of the two is changed
 //   READERS      threads that read the derived value, once each
@@ -58,8 +61,9 @@ byte busy;
 
 #define isStale (atA != a || (readsB && atB != b))
 
-// DerivationCell.refresh, if the record is stale: evaluates without a lock, any threads at once; the first to commit over the record that it
-// began with publishes. After some disturbed runs the function reads copies, which were taken together.
+// DerivationCell.refresh, if the record is stale: evaluates without a lock, any threads at once;
+// the first to commit over the record that it began with publishes. After some disturbed runs the
+// function reads copies, which were taken together.
 inline refresh() {
   do
   :: atomic { stale = isStale; base = records; failures = 0 }
@@ -146,7 +150,8 @@ inline refresh() {
   atomic { stale = 0; base = 0; myA = 0; myB = 0; mineReadsB = 0; failures = 0; losses = 0; isPublished = 0 }
 }
 
-// DerivedObservation.settle: in the loop, evaluates and links; after it, delivers what waits, whatever thread has committed that.
+// DerivedObservation.settle: in the loop, evaluates and links; after it, delivers what waits,
+// whatever thread has committed that.
 inline settle() {
   do
   :: true ->

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Part of other models: the end of one observation: RegistryCore.end, ThreadRecord.retire, ObservationToken.cancelAndWait,
-// Observer.finish, and the deinit threads.
+// Part of other models: the end of one observation: RegistryCore.end, ThreadRecord.retire,
+// ObservationToken.cancelAndWait, Observer.finish, and the deinit threads.
 
 byte references;  // observers to which a retired item owns a reference
 byte tokens[4];   // each observer's tokens in use

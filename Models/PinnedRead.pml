@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A table is freed only when no thread walks it, and no registration is lost: the pinned read, growth, and the reclaiming of tables.
+// A table is freed only when no thread walks it, and no registration is lost: the pinned read,
+// growth, and the reclaiming of tables.
 //
-// Two threads notify while a third registers observers: the first fits into the table, which the second finds full and replaces.
+// Two threads notify while a third registers observers: the first fits into the table, which the
+// second finds full and replaces.
 //
 //   PASSES_0, PASSES_1   notifications of each walker
 //   NESTS                the first walker's callback of observer 1 notifies again

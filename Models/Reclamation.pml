@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Part of other models: a pass of the reclamation thread, ReclamationThread.pass in Reclamation/ReclamationThread+Pass.swift.
+// Part of other models: a pass of the reclamation thread, ReclamationThread.pass in
+// Reclamation/ReclamationThread+Pass.swift.
 
 byte heldTables, heldObservers; // put aside by earlier passes
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `cancelAndWait` comes to an end though passes over the same table never do: each finds the tombstone, or passes the slot once more
-// and finds the mark cleared. Checked under weak fairness: who can always go on, goes on.
+// `cancelAndWait` comes to an end though passes over the same table never do: each finds the
+// tombstone, or passes the slot once more and finds the mark cleared. Checked under weak fairness:
+// who can always go on, goes on.
 
 #include "Marks.pml"
 

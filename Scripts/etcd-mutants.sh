@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Switches on the seeded bugs of the mirror of etcd, one at a time, and expects the named tests to fail. The bugs are edits of a copy
-# (Instrumented/EtcdEdits), which is built once, in the folder that Scripts/traits.sh --only Etcd uses.
+# Switches on the seeded bugs of the mirror of etcd, one at a time, and expects the named tests to
+# fail. The bugs are edits of a copy (Instrumented/EtcdEdits), which is built once, in the folder
+# that Scripts/traits.sh --only Etcd uses.
 #
 #   Scripts/etcd-mutants.sh [PATTERN]    only bugs whose name has the pattern
 #

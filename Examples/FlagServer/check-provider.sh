@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# OpenFeature's Python provider for flagd, from PyPI, as a client of the server: it must receive every commit, in order.
+# OpenFeature's Python provider for flagd, from PyPI, as a client of the server: it must receive
+# every commit, in order.
 #
 #   ./check-provider.sh [COUNT]    so many commits, 1,000 unless given, as fast as they are answered
 #

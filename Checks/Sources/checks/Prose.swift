@@ -149,7 +149,9 @@ struct Prose {
             let isTable = ["|", "#", "<", "!["].contains { text.hasPrefix($0) }
             // Markdown's other form of code.
             let isIndented = open == nil && content.hasPrefix(isMarkdown ? "    " : "     ")
-            if !isTable, isMarkdown ? !isCode && !isIndented : marker.hasPrefix("//") { wrapped.insert(index) }
+            if !isTable, isMarkdown ? !isCode && !isIndented : !marker.isEmpty && marker != "code" {
+                wrapped.insert(index)
+            }
             if isIndented { continue }
             let isProse = !isCode && !text.hasPrefix("```") && !text.isEmpty && (isMarkdown || !marker.isEmpty)
             if !isProse || isTable || Self.isItem(text) || marker != last { close() }
@@ -200,7 +202,7 @@ struct Prose {
             guard lines[index].utf8.count > width else { return false }
             let isMarkdown = form == .markdown
             let line = isMarkdown ? lines[index].replacing(/\]\([^)]*\)/, with: "]") : lines[index]
-            var text = line.drop { $0 == " " || !isMarkdown && $0 == "/" }
+            var text = line.drop { $0 == " " || !isMarkdown && "/#*".contains($0) }
             // An item of a list that is one link cannot be wrapped either.
             if text.hasPrefix("- ") { text = text.dropFirst(2) }
             let isLiteral = "`\"".contains(text.first ?? " ") && text.first == text.last { !".,;:".contains($0) }
@@ -214,6 +216,8 @@ struct Prose {
         guard case .code(let mark) = form else { return ("", line) }
         let text = line.drop { $0 == " " }
         if isInBlock { return block(text.drop { $0 == "*" && text.dropFirst().first != "/" }, "/*") }
+        // The line of code that a line of the arm64 harness stands for.
+        if text.hasPrefix("//=") { return ("", "") }
         if text.hasPrefix(mark) {
             let marker = text.prefix { $0 == mark.last }
             return (marker, text.dropFirst(marker.count))

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Finds sentence patterns that are hard to read: all of them in comments of Swift files and in
-/// Markdown files; paragraphs without a subject also in string literals, scripts, C and models.
+/// Finds sentence patterns that are hard to read, in comments and in Markdown files. In string
+/// literals it finds only paragraphs without a subject.
 ///
 /// Text in backticks counts as one word, whatever it contains.
 struct Sentences {
@@ -52,7 +52,6 @@ struct Sentences {
     /// One line for each pattern that stands in the file.
     func violations() -> [String] {
         let openings = prose.paragraphs.flatMap(opening)
-        guard form == .markdown || file.hasSuffix(".swift") else { return openings }
         let wide = prose.wideLines(Self.width).map { "\(file):\($0): wider than \(Self.width) columns -> wrap it" }
         let paragraphs = prose.paragraphs.filter { $0.kind != .literal }
         return wide + openings + paragraphs.flatMap { $0.sentences.flatMap(violations) }

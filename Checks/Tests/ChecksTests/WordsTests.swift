@@ -85,6 +85,18 @@ struct WordsTests {
         #expect(found.map { Int($0.split(separator: ":")[1]) } == lines)
     }
 
+    @Test("Scripts, C and models have the other patterns, too", arguments: ["a.sh", "a.py", "a.c", "a.pml"])
+    func otherFiles(file: String) {
+        let (mark, long) = (file == "a.sh" || file == "a.py" ? "#" : "//", String(repeating: "long ", count: 20))
+        let text = "\(mark) It is alone.\n\(mark) \(long)\nwait(\"It is alone.\")\n"
+        #expect(
+            violations(text, in: "Scripts/\(file)") == [
+                "Scripts/\(file):2: wider than 100 columns -> wrap it",
+                "Scripts/\(file):1: alone -> say it with a verb, before the end",
+            ]
+        )
+    }
+
     @Test(
         "Texts that only resemble such a paragraph",
         arguments: [

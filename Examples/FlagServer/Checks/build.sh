@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# Sourced by the scripts beside the manifest: builds the server, in the configuration that CONFIGURATION names (release), with the traits that
-# TRAITS names (none). Leaves its path in `program`.
+# Sourced by the scripts beside the manifest: builds the server, in the configuration that
+# CONFIGURATION names (release), with the traits that TRAITS names (none). Leaves its path in
+# `program`.
 
 build=(swift build -c "${CONFIGURATION:-release}" --product FlagServer)
 # As the Dockerfile builds it.

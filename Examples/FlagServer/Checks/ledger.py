@@ -58,8 +58,11 @@ class Ledger:
         self.known = {}  # by version and name: the flag as the streams show it
         self.arrivals = {}  # by version: when each stream had it
         self.is_open = True
-        self.whole = {}  # by event: its version, what was dropped before it, its flags, its derived flags, and the arrivals of its version
-        self.delays = {}  # by number: how long after it was due each stream had it, in seconds; after the check
+        # By event: the version, the number of dropped changes before it, the flags, the derived
+        # flags, and the arrivals of the version.
+        self.whole = {}
+        # By number of the change: the seconds after which each stream had it. Filled by the check.
+        self.delays = {}
 
     def due(self, number):
         return self.begin + number / self.rate
@@ -157,7 +160,8 @@ class FleetStream(SocketStream):
         super().read()
 
     def handle(self, event):
-        # Nearly every event is the one after the last, and another stream has received it: it is known to be right.
+        # Nearly every event is the one after the last, and another stream has received it: it is
+        # known to be right.
         version, dropped, flags, derived, arrivals = self.ledger.whole.get(event, (None,) * 5)
         if version is None or version - 1 != self.version or dropped != self.dropped or self.ended:
             super().handle(event)

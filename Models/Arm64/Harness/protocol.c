@@ -550,7 +550,7 @@ struct item *append(struct observer *observer) {
     return replaced ? &replaced->item : NULL;
 }
 
-// Replaces a table half of which is dead. On the reclamation thread.
+// Replaces a table if half of it is dead. Runs on the reclamation thread.
 static void tidy(struct item *item) {
     struct registry *registry = (struct registry *)((char *)item - offsetof(struct registry, item));
     struct table *replaced = NULL;

@@ -42,7 +42,8 @@ static void thread_exit(void *record) {
     atomic_load_explicit(&exit_hook, memory_order_relaxed)(record);
 }
 
-// Before `main`, so that no fork is without the handler. Nothing of Swift is used here: its runtime may not be ready.
+// Before `main`, so that no fork is without the handler. Nothing of Swift is used here: its runtime
+// may not be ready.
 __attribute__((constructor)) static void install(void) {
     key_error = pthread_key_create(&exit_key, thread_exit);
     handler_error = pthread_atfork(NULL, NULL, after_fork_in_child);
@@ -163,7 +164,8 @@ bool curcu_stack_is_nearly_used_up(void) {
 }
 
 void curcu_begin_thread(const char *name) {
-    // A lower value than the starting thread's takes a privilege; without it the starting thread's stays.
+    // A lower value than the starting thread's takes a privilege; without it the starting thread's
+    // stays.
     if (getpriority(PRIO_PROCESS, 0) != nice_value) setpriority(PRIO_PROCESS, 0, nice_value);
     prctl(PR_SET_NAME, name, 0, 0, 0);
 }

@@ -58,7 +58,7 @@ public final class EngineMirror<Engine: MirrorEngine, Value: Sendable>: Service,
     /// - Parameters:
     ///   - engine: The engine that it follows.
     ///   - configuration: How it follows the engine.
-    ///   - coding: How bytes are decoded into values.
+    ///   - coding: How values become bytes, and bytes values.
     ///   - logger: Changes of the state, and what the engine lost. It is called on the mirror's
     ///     task.
     ///   - factory: Where the metrics go.
@@ -159,7 +159,7 @@ public final class EngineMirror<Engine: MirrorEngine, Value: Sendable>: Service,
         try? await wait(for: present.readOnly, within: configuration.requestTimeout, "") { $0.changes == 0 }
     }
 
-    /// Ends the session, and makes the state stale or failed.
+    /// Ends the session with an error, and sets the state that follows from it.
     ///
     /// - Returns: How long the session had been ready.
     func leave(_ error: MirrorError) -> Duration {

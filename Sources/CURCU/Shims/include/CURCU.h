@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// The only C of the project: thin shims over liburcu's "bulletproof" flavour and the two Linux system calls
-// that Swift cannot call (they are variadic). Only the room Platform calls them.
+// The only C of the project: thin shims over liburcu's "bulletproof" flavour and the two Linux
+// system calls that Swift cannot call (they are variadic). Only the room Platform calls them.
 
 #ifndef CURCU_H
 #define CURCU_H
@@ -14,8 +14,8 @@
 #error "ConcurrentObserve needs liburcu (userspace RCU): install liburcu-dev (Debian, Ubuntu) or userspace-rcu-devel (Fedora)"
 #endif
 
-// Pass -Xcc -DCURCU_OUT_OF_LINE to call liburcu through its functions. Sanitizer builds need it: an inlined read
-// lock is not instrumented, and ThreadSanitizer would report liburcu's own counters.
+// Pass -Xcc -DCURCU_OUT_OF_LINE to call liburcu through its functions. Sanitizer builds need it: an
+// inlined read lock is not instrumented, and ThreadSanitizer would report liburcu's own counters.
 #if defined(CURCU_OUT_OF_LINE)
 #include <urcu/urcu-bp.h>
 #else
@@ -36,8 +36,9 @@ bool curcu_has_reader(void);
 static inline bool curcu_has_reader(void) { return URCU_TLS(urcu_bp_reader) != NULL; }
 #endif
 
-/// Enters a read section. Registers the calling thread with liburcu, if it has no reader. The functions behind it have fewer than ten
-/// lines, which liburcu's headers allow any program to inline.
+/// Enters a read section. Registers the calling thread with liburcu, if it has no reader. The
+/// functions behind it have fewer than ten lines, which liburcu's headers allow any program to
+/// inline.
 static inline void curcu_read_lock(void) {
 #if defined(CURCU_OUT_OF_LINE)
     urcu_bp_read_lock();
@@ -55,12 +56,14 @@ static inline void curcu_read_unlock(void) {
 #endif
 }
 
-/// Waits until every read section that was open at the call has been left, and is a full barrier on every thread.
+/// Waits until every read section that was open at the call has been left, and is a full barrier on
+/// every thread.
 static inline void curcu_synchronize(void) { urcu_bp_synchronize_rcu(); }
 
 // MARK: Barriers
 
-/// Whether liburcu uses membarrier. When it does not, readers execute fences, and so must the code that pairs with them.
+/// Whether liburcu uses membarrier. When it does not, readers execute fences, and so must the code
+/// that pairs with them.
 #if defined(CONFIG_RCU_FORCE_SYS_MEMBARRIER)
 static inline bool curcu_has_membarrier(void) { return true; }
 #else
@@ -68,8 +71,8 @@ extern int urcu_bp_has_sys_membarrier;
 static inline bool curcu_has_membarrier(void) { return urcu_bp_has_sys_membarrier != 0; }
 #endif
 
-/// Swift's runtime: counts a reference to the object, unless its deinitialiser has begun. The caller keeps the object's memory.
-/// Returns the object, or NULL.
+/// Swift's runtime: counts a reference to the object, unless its deinitialiser has begun. The
+/// caller keeps the object's memory. Returns the object, or NULL.
 extern void *_Nullable swift_tryRetain(void *_Nullable object);
 static inline void *_Nullable curcu_try_retain(void *_Nullable object) { return swift_tryRetain(object); }
 
@@ -111,7 +114,8 @@ static inline void curcu_set_thread_record(void *_Nullable record) { curcu_threa
 
 // MARK: Waiting
 
-/// Sleeps while `*word == expected`, at most `nanoseconds` (negative: for ever). May wake for no reason.
+/// Sleeps while `*word == expected`, at most `nanoseconds` (negative: for ever). May wake for no
+/// reason.
 void curcu_futex_wait(const void *_Nonnull word, uint32_t expected, int64_t nanoseconds);
 
 /// Wakes up to `count` threads that sleep on `word`.
@@ -148,12 +152,13 @@ extern bool curcu_used;
 
 /// Notes that the process has used the library. Called before anything is made that has a lock.
 static inline void curcu_note_use(void) {
-    // Relaxed: a thread that finds it comes after the store. Sequentially consistent: before the thread takes a lock, so that no
-    // fork copies a lock that is held without it.
+    // Relaxed: a thread that finds it comes after the store. Sequentially consistent: before the
+    // thread takes a lock, so that no fork copies a lock that is held without it.
     if (!__atomic_load_n(&curcu_used, __ATOMIC_RELAXED)) __atomic_store_n(&curcu_used, true, __ATOMIC_SEQ_CST);
 }
 
-/// Whether the process is the child of a fork of one that has used the library. Written before the child has other threads.
+/// Whether the process is the child of a fork of one that has used the library. Written before the
+/// child has other threads.
 extern bool curcu_child;
 
 static inline bool curcu_is_child(void) { return __builtin_expect(curcu_child, false); }
@@ -162,7 +167,7 @@ static inline bool curcu_is_child(void) { return __builtin_expect(curcu_child, f
 int curcu_exit_key_error(void);
 int curcu_fork_handler_error(void);
 
-/// Has `hook`, which is always the same, called with `record` when the calling thread exits.
+/// Calls `hook` with `record` when the calling thread exits. The hook must always be the same.
 void curcu_note_thread_exit(void *_Nonnull record, void (*_Nonnull hook)(void *_Nonnull record));
 
 #endif
