@@ -11,10 +11,11 @@
 /// A *run* is one call of the function, in a task of its own. A change of the source cancels the
 /// run before it, sets the value to ``AsyncValue/pending(last:)``, and starts the next run, all
 /// before the source's own setter returns. The result of a run that was overtaken is dropped, so a
-/// result never replaces one of a later change. The last good result stays readable meanwhile.
+/// result never replaces one of a later change. Until the next result, the last good one stays
+/// readable.
 ///
-/// Its value is a property like any other: observe it, wait with `first(where:)`, bind it, or read
-/// it in a ``Derived``. The function of several properties takes a `Derived` of them:
+/// The value is a property like any other: observe it, wait with `first(where:)`, bind it, or read
+/// the value in a ``Derived``. The function of several properties takes a `Derived` of them:
 /// `AsyncDerived(Derived(host, port) { ($0, $1) }) { address in … }`. To leave out changes to an
 /// equal value, pass `source.removingDuplicates()`.
 ///
@@ -105,7 +106,7 @@ private final class AsyncRuns<Success: Sendable>: Sendable {
     let state = Observed(AsyncValue<Success>.pending(last: nil))
     private let newest = NewestRun()
 
-    /// Starts a run, unless the source's version is older than that of another run.
+    /// Starts a run, unless another run has a later version of the source.
     func start(for version: UInt64, priority: TaskPriority?, _ body: @escaping @Sendable () async throws -> Success) {
         let overtaken: Task<Void, Never>?
         do throws(Overtaken) {
