@@ -390,5 +390,5 @@ private final class VersionedWrites: Sendable {
 
 extension Derived {
     /// The derived value as a property of a model: its observations end with it.
-    var asModels: Derived { DerivedStorage().derived { self } }
+    var asModels: Derived { _DerivedStorage().derived { self } }
 }
