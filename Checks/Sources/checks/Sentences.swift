@@ -9,7 +9,6 @@ struct Sentences {
     static let exceptions = [
         Words.Exception(in: "Sources/ConcurrentObserveEtcd/Generated", because: "made from etcd's files"),
         Words.Exception(in: "Checks/Tests/ChecksTests/WordsTests.swift", because: "plants these patterns"),
-        Words.Exception(in: "Sources/CURCU", because: "not rewritten yet"),
     ]
 
     /// The most columns of a comment or of a Markdown paragraph.
@@ -19,16 +18,7 @@ struct Sentences {
     private static let openers = ["that", "those", "of", "for", "so many", "what"].map(Self.phrase)
 
     /// Phrases that begin as one of them, and may open a paragraph, each with its reason.
-    private static let otherOpeners =
-        [Words.Exception("for example", because: "a sentence follows")]
-        + [
-            ("what to receive", "Delivery"), ("what was replaced", "Derivation/DependencyCopies.swift"),
-            ("what exists", "Derivation/Derived.swift"), ("what observations retain", "Derivation/Derived.swift"),
-            ("what to receive", "KeyPaths"), ("what is in", "Property/Latch.swift"), ("what to call", "Property"),
-            ("what was replaced", "Property"), ("what an observer", "Property"), ("what", "Property/Observed.swift"),
-            ("what", "Property/Observed+Changing.swift"), ("what", "Property/Observed+Observing.swift"),
-            ("that holds", "Property/ValueCell.swift"), ("that thread", "Property"),
-        ].map { Words.Exception($0, in: "Sources/ConcurrentObserve/" + $1, because: "not rewritten yet") }
+    private static let otherOpeners = [Words.Exception("for example", because: "a sentence follows")]
     private static let trailing = ["alone", "meanwhile", "anew", "in vain"].map(Self.phrase)
     private static let genitives = ["is of", "that of", "of which"].map(Self.phrase)
     private static let pronouns: Set = ["it", "its", "they", "them", "their"]
