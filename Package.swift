@@ -7,8 +7,8 @@ import PackageDescription
 /// Strict memory safety: every `unsafe` expression is marked and argued in place.
 let settings: [SwiftSetting] = [.strictMemorySafety(), .enableUpcomingFeature("ExistentialAny")]
 
-/// With `CONCURRENT_OBSERVE_PLATFORM=portable`, Linux uses what systems without futex and membarrier use: mutexes and
-/// conditions, and fences. So it is tested here.
+/// With `CONCURRENT_OBSERVE_PLATFORM=portable`, Linux uses what systems without futex and
+/// membarrier use: mutexes and conditions, and fences. So it is tested here.
 let platform: [CSetting] =
     Context.environment["CONCURRENT_OBSERVE_PLATFORM"] == "portable" ? [.define("CPLATFORM_PORTABLE")] : []
 
@@ -65,7 +65,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
     ],
     targets: [
-        // What the system gives, a file for each subject.
+        // The system's services, a file for each subject.
         .target(name: "CPlatform", cSettings: platform),
         // liburcu, the system library: pkg-config name and the packages that provide it.
         .systemLibrary(

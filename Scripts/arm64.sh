@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Builds the library for arm64 with Swift 6.2.3, and runs README's example and `stress` there, in
-# qemu-user where this machine is no arm64. Debian's unstable distribution has this compiler for both
-# processors; its packages are unpacked into a folder, and nothing is installed.
+# qemu-user where this machine is no arm64. Debian's unstable distribution has this compiler for
+# both processors; its packages are unpacked into a folder, and nothing is installed.
 #
 # usage: Scripts/arm64.sh [STRESS-ARGUMENT…]
 #   Arguments go to `stress`. Without any, it runs the smoke profile: every scenario but two.
@@ -29,7 +29,7 @@ cannot() {
 command -v apt-get >/dev/null || cannot "no apt-get"
 command -v qemu-aarch64 >/dev/null || "$checkout/Scripts/install.sh" qemu-user
 
-# --- The compiler -----------------------------------------------------------------------------------------------------
+# --- The compiler ---------------------------------------------------------------------------------
 
 # packages ARCHITECTURE PACKAGE…: downloads them with all that they depend on, and unpacks them.
 packages() {
@@ -88,7 +88,7 @@ END
 
 [ -e "$folder/complete" ] || prepare
 
-# --- Compiling --------------------------------------------------------------------------------------------------------
+# --- Compiling ------------------------------------------------------------------------------------
 
 mount -t proc proc "$root/proc" || cannot "no /proc for the compiler"
 trap 'umount "$root/proc"' EXIT

@@ -4,8 +4,8 @@
 # Checks the C part of the library (`Sources/CPlatform`) on systems that this machine is not:
 # 1. It compiles without a warning, and links, for macOS on arm64 and x86-64, and for Linux with
 #    musl, statically, on both processors. The compiler is zig's, which has headers of all of them.
-# 2. With musl, and here, it runs: `Models/Platform/driver.c` calls every function and checks what it
-#    does. Another processor than this one's is emulated.
+# 2. With musl, and here, it runs: `Models/Platform/driver.c` calls every function and checks what
+#    it does. Another processor than this one's is emulated.
 # 3. Its portable form, for systems without futex and membarrier, does the same.
 #
 # usage: Scripts/check-portable.sh [--self-test]
@@ -43,8 +43,8 @@ prepare() {
     zig=("$folder/bin/python" -m ziglang cc)
 }
 
-# compile SOURCES PROGRAM COMPILER OPTION…: everything but Runtime.c, which needs Swift's runtime, is
-# linked with the driver.
+# compile SOURCES PROGRAM COMPILER OPTION…: everything but Runtime.c, which needs Swift's runtime,
+# is linked with the driver.
 compile() {
     local sources="$1" program="$2" file linked=()
     shift 2
@@ -84,7 +84,8 @@ check() {
     : >"$work/out"
 }
 
-# plant FILE EXPRESSION WHAT OPTION…: the copy with a defect does not compile, or the driver finds it.
+# plant FILE EXPRESSION WHAT OPTION…: the copy with a defect does not compile, or the driver finds
+# it.
 plant() {
     rm -rf "$work/planted"
     cp -r "$checkout/Sources/CPlatform" "$work/planted"
