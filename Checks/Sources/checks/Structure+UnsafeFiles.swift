@@ -34,7 +34,7 @@ extension Structure {
             """,
             "Derivation": """
             Dependency DependencyCopies DependencySet DerivationCell+Committing DerivationCell
-            Derived+Property DerivedCycle DerivedObservation DerivedResults EvaluationStack
+            DerivedCycle DerivedObservation DerivedResults EvaluationStack
             """,
         ]
         return Set(

@@ -172,19 +172,17 @@ extension DerivationCell {
 
     /// Retains a set that may be retired at any time. Returns false if another set is present.
     private borrowing func pinAndRetain(_ address: UInt) -> Bool {
-        // Safe: records are never freed; the frame is this reader's until leaveFrame().
-        let record = unsafe ThreadRecord.current
-        let frame = unsafe record.enterFrame()
-        defer {
-            unsafe frame.pointee.unpin()
-            unsafe record.leaveFrame()
+        let set = address & ~1
+        return ThreadRecord.withCopyPin { pin in
+            // Relaxed: as in ValueCell.isPinned(_:). If the set is still present, the pin keeps it.
+            let object = pin.protect(
+                set &- DependencyWords.distance,
+                ifStill: { present.load(ordering: .relaxed) == address }
+            )
+            guard object != nil else { return false }
+            // Safe: the pin keeps the set.
+            unsafe DependencyWords(UnsafeMutablePointer(bitPattern: set).unsafelyUnwrapped).retain()
+            return true
         }
-        unsafe ValueCell<Int>.storePin((address & ~1) &- DependencyWords.distance, in: frame)
-        AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
-        // Relaxed: as in ValueCell.isPinned(_:). If the set is still present, the pin keeps it.
-        guard present.load(ordering: .relaxed) == address else { return false }
-        // Safe: the pin keeps the set.
-        unsafe DependencyWords(UnsafeMutablePointer(bitPattern: address & ~1).unsafelyUnwrapped).retain()
-        return true
     }
 }

@@ -215,15 +215,8 @@ extension ValueEncoding {
     /// not find the result in its place while its reference is pinned.
     @inlinable @inline(__always)
     static func copy(_ words: Latch.Words, ifPresent isPresent: () -> Bool) -> Value? {
-        // Safe: records are never freed; the frame is this reader's until leaveFrame().
-        let record = unsafe ThreadRecord.current
-        let frame = unsafe record.enterFrame()
-        defer {
-            unsafe frame.pointee.unpin()
-            unsafe record.leaveFrame()
+        ThreadRecord.withCopyPin { pin in
+            pin.protect(reference(in: words), ifStill: isPresent).map { _ in copy(words) }
         }
-        unsafe ValueCell<Value>.storePin(reference(in: words), in: frame)
-        AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
-        return isPresent() ? copy(words) : nil
     }
 }
