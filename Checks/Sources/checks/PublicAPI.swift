@@ -76,8 +76,9 @@ enum PublicAPI {
         try ([first] + lines).map { $0 + "\n" }.joined().write(toFile: path, atomically: true, encoding: .utf8)
     }
 
-    /// The most types that a reader of the library's documentation may find.
-    static let mostTypes = 34
+    /// The most types that a reader of the documentation may find: 34, and `AsyncDerived` with
+    /// `AsyncValue`.
+    static let mostTypes = 36
 
     /// The names of the library's types, nested ones and those without a declaration of their own
     /// included. The compiler leaves out names that begin with an underscore.
