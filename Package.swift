@@ -23,6 +23,10 @@ let etcd: [Target.Dependency] = [
 /// Whether the mirror's tests run on its copy with seeded bugs: see Scripts/etcd-mutants.sh.
 let hasSeededBugs = Context.environment["CONCURRENT_OBSERVE_TESTS"] == "etcd-mutants"
 
+/// liburcu is used on Linux, unless its trait is off: see the article "Protocol and memory model".
+let liburcu = TargetDependencyCondition.when(platforms: [.linux], traits: ["LibURCU"])
+let isUsed = BuildSettingCondition.when(platforms: [.linux], traits: ["LibURCU"])
+
 extension Product {
     /// A library of one target, which has its name.
     static func module(_ name: String) -> Product { library(name: name, targets: [name]) }
@@ -43,6 +47,8 @@ let package = Package(
         .executable(name: "stress", targets: ["stress"]),
     ],
     traits: [
+        .default(enabledTraits: ["LibURCU"]),
+        .trait(name: "LibURCU", description: "Read sections of liburcu. Without it: hazard pointers alone."),
         .trait(name: "Macros", description: "@ConcurrentObservable, which builds swift-syntax."),
         .trait(name: "Metrics", description: "The library's figures as metrics of swift-metrics."),
         .trait(name: "Logging", description: "Warnings about stuck callbacks, for swift-log."),
@@ -76,13 +82,17 @@ let package = Package(
         ),
         .target(
             name: "CURCU",
-            dependencies: ["CLiburcu"],
+            dependencies: [.target(name: "CLiburcu", condition: liburcu)],
             path: "Sources/CURCU/Shims",
-            cSettings: platform,
-            linkerSettings: [.linkedLibrary("urcu-bp"), .linkedLibrary("urcu-common")]
+            cSettings: platform + [.define("CURCU_IS_USED", isUsed)],
+            linkerSettings: [.linkedLibrary("urcu-bp", isUsed), .linkedLibrary("urcu-common", isUsed)]
         ),
 
-        .target(name: "ConcurrentObserve", dependencies: ["CPlatform", "CURCU"], swiftSettings: settings),
+        .target(
+            name: "ConcurrentObserve",
+            dependencies: ["CPlatform", .target(name: "CURCU", condition: liburcu)],
+            swiftSettings: settings
+        ),
         // Needs swift-testing, of the toolchain.
         .target(name: "ConcurrentObserveTesting", dependencies: ["ConcurrentObserve"], swiftSettings: settings),
         // The package `Instrumented` has the same command over a copy of the library with seeded

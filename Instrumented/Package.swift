@@ -13,11 +13,16 @@ let settings: [SwiftSetting] = [
 let platform: [CSetting] =
     Context.environment["CONCURRENT_OBSERVE_PLATFORM"] == "portable" ? [.define("CPLATFORM_PORTABLE")] : []
 
+/// As in the library's own package.
+let liburcu = TargetDependencyCondition.when(platforms: [.linux], traits: ["LibURCU"])
+let isUsed = BuildSettingCondition.when(platforms: [.linux], traits: ["LibURCU"])
+
 /// `stress` over a copy of the library with seeded bugs and points at which threads are delayed:
 /// see README.md.
 let package = Package(
     name: "Instrumented",
     products: [.executable(name: "stress", targets: ["stress"])],
+    traits: [.default(enabledTraits: ["LibURCU"]), .trait(name: "LibURCU")],
     dependencies: [.package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")],
     targets: [
         .target(name: "CPlatform", cSettings: platform),
@@ -29,13 +34,17 @@ let package = Package(
         ),
         .target(
             name: "CURCU",
-            dependencies: ["CLiburcu"],
+            dependencies: [.target(name: "CLiburcu", condition: liburcu)],
             path: "Sources/CURCU/Shims",
-            cSettings: platform,
-            linkerSettings: [.linkedLibrary("urcu-bp"), .linkedLibrary("urcu-common")]
+            cSettings: platform + [.define("CURCU_IS_USED", isUsed)],
+            linkerSettings: [.linkedLibrary("urcu-bp", isUsed), .linkedLibrary("urcu-common", isUsed)]
         ),
         // `Scripts/check.sh instrument` writes its sources.
-        .target(name: "ConcurrentObserveInstrumented", dependencies: ["CPlatform", "CURCU"], swiftSettings: settings),
+        .target(
+            name: "ConcurrentObserveInstrumented",
+            dependencies: ["CPlatform", .target(name: "CURCU", condition: liburcu)],
+            swiftSettings: settings
+        ),
         // `Sources/stress/Shared` is a link to the library's own `Sources/stress`.
         .executableTarget(
             name: "stress",

@@ -169,9 +169,9 @@ inline leaveSection() {
 }
 
 // waitForGracePeriod: waits for the sections that are open now; a barrier on every thread at its
-// end.
+// end. With SECOND_LOOK there are none.
 inline gracePeriod() {
-#ifndef GRACE_PERIOD_DOES_NOTHING
+#if !defined(GRACE_PERIOD_DOES_NOTHING) && !defined(SECOND_LOOK)
 #ifdef GRACE_PERIOD_MISSES_ONE_THREAD
   awaited = inside & ~SET(1);
 #else

@@ -78,6 +78,32 @@ proctype walker(byte self; byte passes) {
      passes--;
 pass:
      skip;
+#ifdef SECOND_LOOK
+     // HazardPointer.protectLoaded: as values are protected, without a read section.
+     d_step { passBegins() }
+     do
+     :: atomic {
+          table[depth] = head;
+          if
+          :: table[depth] == 0 -> goto passed
+          :: else
+          fi
+        }
+        inject("walk.head")
+        storeReleasing(PIN(self, depth), table[depth]);
+        lightBarrier();
+#ifdef A_HEAD_IS_NOT_LOOKED_AT_AGAIN
+        break
+#else
+        if
+        :: head == table[depth] -> break
+        :: else
+        fi
+#endif
+     od;
+     skip;
+#else
+     // HazardPointer.protectInReadSection
      d_step { enterSection(); passBegins() }
      atomic {
        table[depth] = head;
@@ -93,6 +119,7 @@ pass:
      storeRelaxed(PIN(self, depth), table[depth]);
 #ifndef PIN_IS_STORED_AFTER_THE_READ_SECTION
      d_step { leaveSection() }
+#endif
 #endif
      inject("walk.pinned")
      d_step { tableIsUsable(table[depth]); last[depth] = count[table[depth]] }

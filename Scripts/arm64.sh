@@ -115,7 +115,7 @@ c() {
 
 # compile OPTION…
 compile() {
-    chroot "$root" /usr/bin/swiftc -target aarch64-unknown-linux-gnu -sdk "$sdk" -resource-dir "$sdk/usr/lib/swift" \
+    chroot "$root" /usr/bin/swiftc -D LibURCU -target aarch64-unknown-linux-gnu -sdk "$sdk" -resource-dir "$sdk/usr/lib/swift" \
         -swift-version 6 -module-cache-path /tmp/modules -I "$out" "${headers[@]}" -Xclang-linker -fuse-ld=lld "$@"
 }
 strict=(-strict-memory-safety -enable-upcoming-feature ExistentialAny -package-name concurrentobserve)

@@ -51,8 +51,8 @@ check() {
     local configuration=$1 started=$SECONDS joined expected found
     shift
     joined=$(IFS=,; echo "$*")
-    # Without the option the defaults would hold; an empty one disables all.
-    local traits=(--traits "$joined")
+    # Named traits replace the default one, LibURCU, unless it is named, too.
+    local traits=(--traits "default,$joined")
     [ -n "$joined" ] || traits=(--disable-default-traits)
 
     expected=$({ echo swift-argument-parser; for trait in "$@"; do packages_of "$trait" | tr ' ' '\n'; done; } | sort -u)

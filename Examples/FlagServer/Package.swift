@@ -26,7 +26,8 @@ let package = Package(
             name: "ConcurrentObserve",
             path: "../..",
             traits: [
-                "Metrics", "Logging", "ServiceLifecycle", .trait(name: "Etcd", condition: .when(traits: ["Etcd"])),
+                .defaults, "Metrics", "Logging", "ServiceLifecycle",
+                .trait(name: "Etcd", condition: .when(traits: ["Etcd"])),
             ]
         ),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.1"),

@@ -18,7 +18,7 @@ let package = Package(
         .package(
             name: "ConcurrentObserve",
             path: "../..",
-            traits: ["Metrics", "Logging", "ServiceLifecycle", "Etcd"]
+            traits: [.defaults, "Metrics", "Logging", "ServiceLifecycle", "Etcd"]
         ),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     ],

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// Empty where the package's trait LibURCU is off: then liburcu's headers need not be there.
+#if defined(CURCU_IS_USED)
+
 #include "CURCU.h"
 
 // It reads the thread's pointer to its reader, also where CURCU.h calls liburcu out of line.
@@ -14,4 +17,6 @@ bool curcu_has_reader(void) { return URCU_TLS(urcu_bp_reader) != NULL; }
 #if defined(CPLATFORM_PORTABLE)
 // liburcu's own constructor has run, because its library was loaded before.
 __attribute__((constructor)) static void use_fences(void) { urcu_bp_has_sys_membarrier = 0; }
+#endif
+
 #endif

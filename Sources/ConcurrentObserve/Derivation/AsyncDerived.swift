@@ -160,7 +160,9 @@ private final class NewestRun: @unchecked Sendable {
         }
     }
 
-    func isNewest(_ version: UInt64) -> Bool { lock.withLock { self.version == version } }
+    func isNewest(_ version: UInt64) -> Bool {
+        lock.withLock { self.version == version }
+    }
 
     /// Keeps the task of the newest run.
     ///

@@ -3,7 +3,7 @@
 public import Synchronization
 
 /// A section of a few instructions in which a thread may load a published pointer and pin it:
-/// liburcu's read-side critical section.
+/// liburcu's read-side critical section. Nothing enters one where liburcu is not used.
 ///
 /// Between `enter` and `leave` only a few instructions of this library run, never user code. So a
 /// grace period never waits for a callback. (P5)
@@ -24,8 +24,27 @@ internal enum ReadSection {
 extension HazardPointer {
     /// Protects the table whose address `load` returns. Returns the address, or 0 if there is no
     /// table.
+    ///
+    /// With liburcu it does so in a read section; without, as any other object is protected.
     @inlinable @inline(__always)
     borrowing func protectTable(_ load: () -> UInt) -> UInt {
+        UserspaceRCU.isUsed ? protectInReadSection(load) : protectLoaded(load)
+    }
+
+    /// Loads the address again until it is the same after the light barrier. Lock-free: it repeats
+    /// only if another table was published.
+    @inlinable @inline(__always)
+    borrowing func protectLoaded(_ load: () -> UInt) -> UInt {
+        while true {
+            let table = load()
+            // The second load acquires, as the first: an address may have come back with another
+            // table.
+            if table == 0 || protect(table, ifStill: { load() == table }) != nil { return table }
+        }
+    }
+
+    @inlinable @inline(__always)
+    borrowing func protectInReadSection(_ load: () -> UInt) -> UInt {
         ReadSection.enter()
         let table = load()
         // Relaxed: the thread that frees the table waits for this section, which makes the pin
@@ -50,8 +69,10 @@ extension ReadSection {
 /// Waits until every read section that was open at the call has been left. It is a full barrier on
 /// every thread.
 ///
-/// Afterwards every pin that was stored inside those sections is visible to a scan.
+/// Afterwards every pin that was stored inside those sections is visible to a scan. Without liburcu
+/// the heavy barrier does that, which a pass executes before each scan.
 internal func waitForGracePeriod() {
+    guard UserspaceRCU.isUsed else { return }
     // The library's own barrier comes first: it repeats a membarrier call that fails, or traps with
     // the reason. liburcu would abort.
     AsymmetricBarrier.heavy()

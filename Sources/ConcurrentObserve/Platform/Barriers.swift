@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import CPlatform
-public import CURCU
 import Synchronization
 
 /// Keeps the compiler, not the processor, from moving memory accesses across it.
@@ -20,7 +19,7 @@ internal enum AsymmetricBarrier {
     /// Whether the walker's side must execute a fence, because `heavy()` does not reach other
     /// threads.
     @inlinable @inline(__always)
-    static var needsFences: Bool { !curcu_has_membarrier() }
+    static var needsFences: Bool { !UserspaceRCU.hasMembarrier }
 
     /// The walker's side. Pairs with `heavy()`.
     ///

@@ -1,11 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
+#if LibURCU && os(Linux)
 public import CURCU
+#else
+public import CPlatform
+#endif
 
 /// Userspace RCU, by liburcu's "bulletproof" flavour: read-side critical sections, and the wait for
 /// those that are open. `ReadSection` is the form that the library uses.
+///
+/// Without the package's trait `LibURCU` nothing of liburcu is compiled or linked. Then hazard
+/// pointers protect tables, too: see `HazardPointer.protectTable(_:)`. This file is the only one
+/// that differs.
 @usableFromInline
 internal enum UserspaceRCU {
+    #if LibURCU && os(Linux)
+    /// Whether read sections protect tables. A constant.
+    @inlinable @inline(__always)
+    static var isUsed: Bool { true }
+
+    /// Whether membarrier reaches every thread. When it does not, readers execute fences.
+    @inlinable @inline(__always)
+    static var hasMembarrier: Bool { curcu_has_membarrier() }
+
     /// Whether the calling thread has a reader, liburcu's record of a thread that reads.
     @inlinable @inline(__always)
     static var hasReader: Bool { curcu_has_reader() }
@@ -21,4 +38,22 @@ internal enum UserspaceRCU {
     /// Waits until every read section that was open at the call has been left. It is a full barrier
     /// on every thread.
     static func synchronize() { curcu_synchronize() }
+    #else
+    @inlinable @inline(__always)
+    static var isUsed: Bool { false }
+
+    @inlinable @inline(__always)
+    static var hasMembarrier: Bool { cplatform_has_membarrier() }
+
+    @inlinable @inline(__always)
+    static var hasReader: Bool { true }
+
+    @inlinable @inline(__always)
+    static func enter() {}
+
+    @inlinable @inline(__always)
+    static func leave() {}
+
+    static func synchronize() {}
+    #endif
 }

@@ -49,7 +49,8 @@ public struct ConcurrentObserveDiagnostics: Sendable {
     /// second on its reclamation thread while that has nothing to reclaim.
     public let peakPendingEvents: Int
 
-    /// The number of grace periods that the library has waited for since the process began.
+    /// The number of grace periods that the library has waited for since the process began; without
+    /// liburcu, of the barriers in their place.
     public let gracePeriods: Int
 
     /// How long the oldest callback that is running now has been seen running; nil if none is

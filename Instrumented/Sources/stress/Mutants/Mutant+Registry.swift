@@ -59,6 +59,7 @@ extension Mutant {
             tableInUse,
             at: "walk.head"
         ),
+        Mutant(.aHeadIsNotLookedAtAgain, "notification-storm", tableInUse, at: "walk.head"),
         Mutant(.pinIsClearedBeforeTheWalkEnds, "notification-storm", tableInUse),
         Mutant(.innerPassClearsTheOuterPin, "reentrancy", tableInUse, .seconds(30)),
         // One bug for each remaining invariant

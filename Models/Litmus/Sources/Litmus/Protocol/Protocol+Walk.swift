@@ -52,6 +52,38 @@ extension Protocol {
         )
     }
 
+    /// Without liburcu: a walker of a list whose table is replaced.
+    private static func pinAndHeadAgain(_ name: String, _ load: Instruction, _ store: Instruction) -> Test {
+        Test(
+            name,
+            claim: "a table is not freed under a pass that looks at the head again (W2, W3, F3, F4)",
+            initially: ["head": 1],
+            given: ["table": 1, "again": 1, "pinned": 0],
+            plain: ["contents"],
+            [
+                Test.Thread(
+                    "walker",
+                    [
+                        load, .branch("table"), storePin, barrier,
+                        load.with { $0.into = "again" }, .branch("again"),
+                        .load("contents", .relaxed, into: "seen", address: ["table"]), clearPin,
+                    ]
+                ),
+                Test.Thread(
+                    "reclamation thread",
+                    [
+                        store.with { $0.value = 0 }, heavy, scanPin, .branch("pinned"),
+                        .store("contents", 666, .relaxed),
+                    ]
+                ),
+            ],
+            never: { $0["seen"] == 666 }
+        )
+    }
+
+    private static let storePin = Instruction.store("pin", 1, .releasing)
+        .at(pointerFile, "address.store(object, ordering: .releasing)")
+
     /// A walker of a list whose first table is published.
     private static func tableIsPublished(_ name: String, _ load: Instruction, _ store: Instruction) -> Test {
         Test(
@@ -74,6 +106,8 @@ extension Protocol {
     static let walk: [Test] = [
         pinAndHead("pin and head", loadHead, storeHead),
         pinAndHead("pin and a further list's head", loadFurtherHead, storeFurtherHead),
+        pinAndHeadAgain("pin and head, without liburcu", loadHead, storeHead),
+        pinAndHeadAgain("pin and a further list's head, without liburcu", loadFurtherHead, storeFurtherHead),
         Test(
             "pin is cleared",
             claim: "a pass has ended before its table is freed (W10, F4)",
