@@ -10,7 +10,7 @@
 //   NESTS                the first walker's callback of observer 1 notifies again
 //   GROWTHS              tables that are replaced
 //   ATTACHES             the walkers' records are pushed at their first use
-//   SECOND_LOOK          without liburcu: a walker looks at the head again in place of a read section
+//   SECOND_LOOK          without liburcu: a walker looks at the head again, and enters no section
 
 #ifndef PASSES_0
 #define PASSES_0 1
