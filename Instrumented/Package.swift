@@ -8,8 +8,8 @@ let settings: [SwiftSetting] = [
     .strictMemorySafety(), .enableUpcomingFeature("ExistentialAny"), .define("INSTRUMENTED"),
 ]
 
-/// With `CONCURRENT_OBSERVE_PLATFORM=portable`, Linux uses what systems without futex and membarrier use: mutexes and
-/// conditions, and fences. So it is tested here.
+/// With `CONCURRENT_OBSERVE_PLATFORM=portable`, Linux uses what systems without futex and
+/// membarrier use: mutexes and conditions, and fences. So it is tested here.
 let platform: [CSetting] =
     Context.environment["CONCURRENT_OBSERVE_PLATFORM"] == "portable" ? [.define("CPLATFORM_PORTABLE")] : []
 

@@ -12,7 +12,7 @@
 # usage: Scripts/check-arm64.sh [--self-test]
 #   --self-test   shows that the check can fail: plants defects, also in the harness, which must
 #                 find them in qemu-user, and natively
-# The first part needs the toolchain alone. The others install what is missing: the cross compiler
+# The first part needs only the toolchain. The others install what is missing: the cross compiler
 # and qemu-user with the system's package manager, liburcu for arm64 into .build/arm64.
 # LIBURCU_ARM64=FOLDER names a folder that has liburcu for arm64 already (usr/include, usr/lib).
 # Exit codes: 0 as expected, 1 not, 2 wrong usage, or the check itself is broken.
@@ -81,7 +81,8 @@ architectures="armv8-a armv8.1-a armv8.3-a"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 
-# compile SOURCES ARCHITECTURE: writes the assembly of the pieces below SOURCES to $work/ARCHITECTURE.s.
+# compile SOURCES ARCHITECTURE: writes the assembly of the pieces below SOURCES to
+# $work/ARCHITECTURE.s.
 compile() {
     local piece files=()
     for piece in $pieces; do files+=("$1/$piece"); done
@@ -93,7 +94,8 @@ compile() {
     }
 }
 
-# instructions ARCHITECTURE FUNCTION: the accesses and barriers of a function, but for its own stack.
+# instructions ARCHITECTURE FUNCTION: the accesses and barriers of a function, but for its own
+# stack.
 instructions() {
     awk -v wanted="$2" '
         /^[$A-Za-z_][$A-Za-z_0-9]*:/ { name = substr($1, 1, length($1) - 1) }

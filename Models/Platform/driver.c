@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Runs the functions of `Sources/CPlatform` on the system that it is compiled for:
-// Scripts/check-portable.sh. It prints one line for each subject, and fails with the first that is
-// not as the header says.
+// Scripts/check-portable.sh. An argument says how many seconds threads may take. It prints one line
+// for each subject, and fails at the first that is not as the header says.
 
 #define _GNU_SOURCE
 #include "CPlatform.h"
@@ -32,27 +32,30 @@ static double seconds(void) {
 static uint32_t load(const uint32_t *word) { return __atomic_load_n(word, __ATOMIC_SEQ_CST); }
 static uint32_t add(uint32_t *word, uint32_t value) { return __atomic_add_fetch(word, value, __ATOMIC_SEQ_CST); }
 
+// How long others may take for their part, in seconds.
+static double patience = 30;
+
 static void wait_for(const uint32_t *word, uint32_t wanted) {
-    double end = seconds() + 30;
+    double end = seconds() + patience;
     while (load(word) != wanted && seconds() < end) cplatform_sleep(100);
-    require(load(word) == wanted, "a thread does its part within 30 seconds");
+    require(load(word) == wanted, "a thread does its part in time");
 }
 
 // MARK: Waiting
 
-enum { rounds = 2000, sleepers = 4 };
-static uint32_t turn, woken, gate;
+enum { steps = 2000, sleepers = 4 };
+static uint32_t step, woken, gate;
 
-// Two threads take turns. A lost wake-up would end both.
-static void take_turns(void *mine) {
+// Two threads count in alternation. A lost wake-up would end both.
+static void alternate(void *mine) {
     uint32_t parity = mine != NULL;
-    for (uint32_t now = load(&turn); now < rounds; now = load(&turn)) {
+    for (uint32_t now = load(&step); now < steps; now = load(&step)) {
         if (now % 2 != parity) {
-            cplatform_wait(&turn, now, -1);
+            cplatform_wait(&step, now, -1);
             continue;
         }
-        add(&turn, 1);
-        cplatform_wake(&turn, true);
+        add(&step, 1);
+        cplatform_wake(&step, true);
     }
     add(&woken, 1);
 }
@@ -70,8 +73,8 @@ static void check_waiting(void) {
     while (seconds() - begin < 0.02) cplatform_wait(&word, 1, 20000000);
     require(seconds() - begin < 10, "a wait with a limit ends");
     static int other;
-    require(cplatform_create_thread("turns", take_turns, NULL) == 0, "a thread starts");
-    require(cplatform_create_thread("turns", take_turns, &other) == 0, "a thread starts");
+    require(cplatform_create_thread("alternate", alternate, NULL) == 0, "a thread starts");
+    require(cplatform_create_thread("alternate", alternate, &other) == 0, "a thread starts");
     wait_for(&woken, 2);
     for (int i = 0; i < sleepers; i++) require(cplatform_create_thread("sleeper", sleep_at_gate, NULL) == 0, "a thread starts");
     cplatform_sleep(20000);
@@ -79,7 +82,7 @@ static void check_waiting(void) {
     add(&gate, 1);
     cplatform_wake(&gate, true);
     wait_for(&woken, 2 + sleepers);
-    printf("waiting: %d turns, %d threads woken\n", rounds, sleepers);
+    printf("waiting: %d steps, %d threads woken\n", steps, sleepers);
 }
 
 // MARK: Threads
@@ -172,7 +175,7 @@ static void check_barrier_and_clocks(void) {
     } else {
         require(error != 0 && !cplatform_may_pass(error), "a membarrier that is missing stays so");
     }
-    require(cplatform_is_unregistered(EPERM) && cplatform_may_pass(EAGAIN), "errors are told apart");
+    require(cplatform_is_unregistered(EPERM) && cplatform_may_pass(EAGAIN), "errors differ");
     require(spinning_clock != 0, "a thread has a clock");
     int64_t before = cplatform_thread_time(spinning_clock);
     double end = seconds() + 30;
@@ -201,7 +204,8 @@ static void check_fork(void) {
     printf("fork: noticed\n");
 }
 
-int main(void) {
+int main(int count, char **arguments) {
+    if (count > 1) patience = atof(arguments[1]);
     setvbuf(stdout, NULL, _IOLBF, 0);
     check_waiting();
     check_threads();

@@ -14,7 +14,7 @@ bool cplatform_membarrier_is_registered;
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// Of <linux/membarrier.h>, which not every C library's headers come with.
+// Constants of <linux/membarrier.h>, which not every C library's headers come with.
 enum { query = 0, private_expedited = 1 << 3, register_private_expedited = 1 << 4 };
 
 static int membarrier(int command) { return (int)syscall(SYS_membarrier, command, 0, 0); }

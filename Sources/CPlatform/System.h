@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Which system this is. `CPLATFORM_PORTABLE` selects on every system the forms that need POSIX only:
-// Linux tests them for systems that have neither futex nor membarrier.
+// Which system this is. `CPLATFORM_PORTABLE` selects on every system the forms that need POSIX
+// only: Linux tests them for systems that have neither futex nor membarrier.
 
 #ifndef CPLATFORM_SYSTEM_H
 #define CPLATFORM_SYSTEM_H
 
-// For the functions of glibc and musl that POSIX does not have.
+// Shows the functions of glibc and musl that POSIX does not have.
 #if defined(__linux__) && !defined(_GNU_SOURCE)
 #define _GNU_SOURCE
 #endif

@@ -55,7 +55,7 @@ static void begin(const char *name) {
     // musl cannot place a thread that does not run yet.
     if (processors_size > 0) syscall(SYS_sched_setaffinity, 0, processors_size, processors);
 #endif
-    // A lower value than the starting thread's takes a privilege; without it that one stays.
+    // To lower it takes a privilege. Without the privilege the starting thread's value stays.
     if (getpriority(PRIO_PROCESS, 0) != nice_value) setpriority(PRIO_PROCESS, 0, nice_value);
     prctl(PR_SET_NAME, name, 0, 0, 0);
 }

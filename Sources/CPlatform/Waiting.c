@@ -23,7 +23,7 @@ void cplatform_sleep(uint32_t microseconds) {
 #include <sys/syscall.h>
 #include <unistd.h>
 
-// Of <linux/futex.h>, which not every C library's headers come with.
+// Constants of <linux/futex.h>, which not every C library's headers come with.
 enum { futex_wait_private = 0 | 128, futex_wake_private = 1 | 128 };
 
 void cplatform_wait(const void *word, uint32_t expected, int64_t nanoseconds) {
@@ -41,7 +41,7 @@ void cplatform_wake(const void *word, bool all) {
 
 #elif CPLATFORM_DARWIN
 
-// Of <os/os_sync_wait_on_address.h>, which some SDKs lack: macOS 14.4, iOS 17.4.
+// Prototypes of <os/os_sync_wait_on_address.h>, which some SDKs lack: macOS 14.4, iOS 17.4.
 extern int os_sync_wait_on_address(void *word, uint64_t expected, size_t size, uint32_t flags);
 extern int os_sync_wait_on_address_with_timeout(
     void *word, uint64_t expected, size_t size, uint32_t flags, uint32_t clock, uint64_t nanoseconds);
@@ -51,7 +51,8 @@ enum { mach_absolute_time_clock = 32 };
 
 void cplatform_wait(const void *word, uint32_t expected, int64_t nanoseconds) {
     int saved = errno;
-    // Sequentially consistent: the full barrier that the caller relies on. The system promises none.
+    // Sequentially consistent: the full barrier that the caller relies on. The system promises
+    // none.
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     if (nanoseconds < 0) {
         os_sync_wait_on_address((void *)word, expected, sizeof expected, 0);
@@ -117,8 +118,8 @@ void cplatform_wait(const void *word, uint32_t expected, int64_t nanoseconds) {
     // Sequentially consistent: the full barrier that the caller relies on. A mutex is none.
     __atomic_thread_fence(__ATOMIC_SEQ_CST);
     pthread_mutex_lock(&stripe->mutex);
-    // Relaxed: a thread that has changed the word takes the mutex before it wakes. So either the new
-    // word is seen here, or the wake-up comes after this thread sleeps.
+    // Relaxed: a thread that has changed the word takes the mutex before it wakes. So either the
+    // new word is seen here, or the wake-up comes after this thread sleeps.
     if (__atomic_load_n((const uint32_t *)word, __ATOMIC_RELAXED) == expected) {
         if (nanoseconds < 0) pthread_cond_wait(&stripe->condition, &stripe->mutex);
         else pthread_cond_timedwait(&stripe->condition, &stripe->mutex, &end);

@@ -140,11 +140,11 @@ private final class TitleHere: Sendable {
 
 // swift-format-ignore
 extension CombineTableTests {
-    @Test("What is shown is the same on both sides, the present value at once included")
+    @Test("Both sides show the same values, also when the present value is included")
     func values() {
         #expect(
             there { car in car.$name.sink { name in show(name) } }
-                == here { car in car.name.observeValues(includingInitial: true) { name in show(name) } }
+                == here { car in car.name.observeValues(options: .initial) { name in show(name) } }
         )
         #expect(
             there { car in car.$name.dropFirst().sink { name in show(name) } }
@@ -165,7 +165,7 @@ extension CombineTableTests {
     func latest() {
         #expect(
             ["Beetle 0", "Golf 0", "Golf 0", "Golf 7", "Polo 7"]
-                == here { car in Group(car.name, car.mileage).observeValues(includingInitial: true) { name, mileage in show(name, mileage) } }
+                == here { car in Group(car.name, car.mileage).observeValues(options: .initial) { name, mileage in show(name, mileage) } }
         )
     }
 

@@ -19,7 +19,7 @@ struct PublicAPITests {
         return try SymbolGraph(file: "\(folder.path)/symbols/Planted.symbols.json")
     }
 
-    @Test("What is gone, reads otherwise, is a new case or a new requirement breaks programs; the rest does not")
+    @Test("Changes that break programs are found: a declaration that is gone or reads otherwise, a new case")
     func breaks() throws {
         let before = try Self.graph(
             """
@@ -58,6 +58,21 @@ struct PublicAPITests {
         )
     }
 
+    @Test("The types that a reader finds are counted: nested ones, and none whose name begins with an underscore")
+    func visibleTypes() throws {
+        let graph = try Self.graph(
+            """
+            public struct A { public enum Nested {}; public struct _Hidden {} }
+            public protocol P { associatedtype Value }
+            public typealias Name = Int
+            public struct _Macro { public struct Inner {} }
+            @_documentation(visibility: internal) public actor Unlisted {}
+            """,
+            in: TemporaryFolder()
+        )
+        #expect(PublicAPI.visibleTypes(graph.declarations, module: "Planted") == ["A", "A.Nested", "Name", "P"])
+    }
+
     @Test("The record has this repository's API: what is taken away from it is found")
     func record() throws {
         let before = PublicAPI.entries(try Checkout.repository.text(PublicAPI.record))
@@ -69,7 +84,7 @@ struct PublicAPITests {
         )
     }
 
-    @Test("What is public and not written down is found, and what is written down and not public")
+    @Test("A public declaration that is not written down is found, and a written one that is not public")
     func written() {
         #expect(PublicAPI.differences(of: ["a", "b"], from: ["b", "c"]) == ["+ a", "- c"])
         #expect(PublicAPI.differences(of: ["a"], from: ["a"]).isEmpty)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the compiled pieces use of the library's C, without a system.
+// The part of the library's C that the compiled pieces use, without a system.
 
 #pragma once
 #include <stdbool.h>

@@ -38,7 +38,8 @@ _Noreturn void violated(const char *invariant, const char *what) {
     _exit(1);
 }
 
-// What is freed is filled with a pattern: a pointer that is read from there leads nowhere.
+// Freed memory is filled with a pattern. A pointer that is read from there leads to no memory, and
+// following it raises a signal.
 static void followed(int signal) {
     (void)signal;
     static const char line[] = "harness: VIOLATION memory: a pointer leads nowhere\n";

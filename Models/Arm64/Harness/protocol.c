@@ -559,7 +559,7 @@ struct item *append(struct observer *observer) {
     return replaced ? &replaced->item : NULL;
 }
 
-// Replaces a table half of which is dead. On the reclamation thread.
+// Replaces a table if half of it is dead. Runs on the reclamation thread.
 static void tidy(struct item *item) {
     struct registry *registry = (struct registry *)((char *)item - offsetof(struct registry, item));
     struct table *replaced = NULL;
@@ -826,7 +826,7 @@ static size_t take_retired(bool *needs_grace_period, bool does_tasks) {
     return taken;
 }
 
-// What is in use stays held, the rest is reclaimed.
+// Holds the items that are in use, and reclaims the rest.
 static void sort(struct item *list, const struct scan *scan) {
     while (list) {
         struct item *item = list;
@@ -915,7 +915,7 @@ uint64_t reclaimed(void) { return load(&finished, acquiring); }  //= own: a stat
 
 bool drain(double seconds) {
     double limit = seconds_now() + seconds;
-    // What is retired may retire more.
+    // Reclaiming an item may retire more items.
     while (reclaimed() < load(&handed_over, acquiring)) {  //= own: a statistic
         if (seconds_now() > limit) return false;
         nanosleep(&(struct timespec){0, 100000}, NULL);

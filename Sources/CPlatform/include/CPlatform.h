@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the library needs from the system and from Swift's runtime. Only the room Platform calls it,
+// The system's and the Swift runtime's services for the library. Only the room Platform calls it,
 // and only the files beside this header ask which system it is.
 
 #ifndef CPLATFORM_H
@@ -34,8 +34,8 @@ bool cplatform_may_pass(int error);
 
 // MARK: Waiting
 
-/// Sleeps while `*word == expected`, at most `nanoseconds` (negative: without a limit). May wake for
-/// no reason. It is a full barrier before it looks at the word.
+/// Sleeps while `*word == expected`, at most `nanoseconds` (negative: without a limit). May wake
+/// for no reason. It is a full barrier before it looks at the word.
 void cplatform_wait(const void *_Nonnull word, uint32_t expected, int64_t nanoseconds);
 
 /// Wakes threads that sleep on `word`: one, or all. May wake more.

@@ -5,7 +5,7 @@
 
 #include "CURCU.h"
 
-// For the thread's pointer to its reader, also where CURCU.h calls liburcu out of line.
+// It reads the thread's pointer to its reader, also where CURCU.h calls liburcu out of line.
 #include <urcu/static/urcu-bp.h>
 
 #include <stddef.h>

@@ -4,17 +4,18 @@
 ///
 /// ```swift
 /// let profile = AsyncDerived(userID) { id in try await client.profile(of: id) }
-/// let token = profile.observe { change in show(change.new.last) }
+/// let token = profile.observe { change in show(change.new) }
 /// let present = try await profile.result()
 /// ```
 ///
-/// A *run* is one call of the function, in a task of its own. A change of the source cancels the
-/// run before it, sets the value to ``AsyncValue/pending(last:)``, and starts the next run, all
-/// before the source's own setter returns. The result of a run that was overtaken is dropped, so a
-/// result never replaces one of a later change. The last good result stays readable meanwhile.
+/// Its value is nil while the function runs, and then the function's result, or the error that it
+/// threw. A *run* is one call of the function, in a task of its own. A change of the source cancels
+/// the run before it, sets the value to nil, and starts the next run, all before the source's own
+/// setter returns. The result of a run that was overtaken is dropped, so a result never replaces
+/// one of a later change. Until the next result, ``last`` is the last good one.
 ///
-/// Its value is a property like any other: observe it, wait with `first(where:)`, bind it, or read
-/// it in a ``Derived``. The function of several properties takes a `Derived` of them:
+/// The type is a property like any other: observe or bind it, wait with `first(where:)`, or read
+/// its value in a ``Derived``. The function of several properties takes a `Derived` of them:
 /// `AsyncDerived(Derived(host, port) { ($0, $1) }) { address in … }`. To leave out changes to an
 /// equal value, pass `source.removingDuplicates()`.
 ///
@@ -52,67 +53,60 @@ public final class AsyncDerived<Success: Sendable>: ObservableProperty {
 
     deinit { runs.cancel() }
 
-    /// The present state of the computation. Any thread; never waits.
-    public var value: AsyncValue<Success> { runs.state.value }
+    /// The result of the run for the source's present value; nil while that runs. Any thread; never
+    /// waits.
+    public var value: Result<Success, any Error>? { runs.state.value.result }
+
+    /// The last result of a run that threw no error; nil before the first. Any thread; never waits.
+    public var last: Success? { runs.state.value.last }
 
     /// The number of changes of ``value`` so far. (P2)
     public var version: UInt64 { runs.state.version }
 
-    /// The present state and its version, which belong together. Any thread; never waits.
-    public func snapshot() -> (value: AsyncValue<Success>, version: UInt64) { runs.state.snapshot() }
+    /// The present value and its version, which belong together. Any thread; never waits.
+    public func snapshot() -> (value: Result<Success, any Error>?, version: UInt64) {
+        let (state, version) = runs.state.snapshot()
+        return (state.result, version)
+    }
 
-    /// Begins an observation of the state.
-    public func attach(_ observer: PropertyObserver<AsyncValue<Success>>) -> ObservationToken {
-        runs.state.attach(observer)
+    /// Begins an observation of the value.
+    public func attach(_ observer: PropertyObserver<Result<Success, any Error>?>) -> ObservationToken {
+        runs.state.attach(observer.pulledBack { change in change.map(\.result) })
     }
 
     /// Attaches an observer without retaining this object; nil once it is gone.
-    public var weakAttachment: WeakAttachment<AsyncValue<Success>> { runs.state.weakAttachment }
+    public var weakAttachment: @Sendable (PropertyObserver<Result<Success, any Error>?>) -> ObservationToken? {
+        let attach = runs.state.weakAttachment
+        return { observer in attach(observer.pulledBack { change in change.map(\.result) }) }
+    }
 
-    /// Returns the result for the source's present value. Suspends while a run is pending.
+    /// Returns the result for the source's present value. Suspends while it is computed.
     ///
     /// - Throws: The error of the run, or `CancellationError` once the calling task is cancelled.
     public nonisolated(nonsending) func result() async throws -> Success {
-        let state = try await first { if case .pending = $0 { false } else { true } }
-        return switch state {
-        case .success(let success): success
-        case .failure(let error, _): throw error
-        case .pending: throw CancellationError()  // Not accepted above.
-        }
-    }
-}
-
-/// The state of a value that an asynchronous function computes.
-public enum AsyncValue<Success: Sendable>: Sendable {
-    /// A run for the source's present value has not returned; with the last good result.
-    case pending(last: Success?)
-    /// The result for the source's present value.
-    case success(Success)
-    /// The run for the source's present value has thrown; with the last good result.
-    case failure(any Error, last: Success?)
-
-    /// The last good result; nil before the first.
-    public var last: Success? {
-        switch self {
-        case .success(let success): success
-        case .pending(let last), .failure(_, let last): last
-        }
+        // Not nil: the predicate has accepted it.
+        try await first { $0 != nil }!.get()
     }
 }
 
 /// The runs of one `AsyncDerived`, and the state that they publish.
 private final class AsyncRuns<Success: Sendable>: Sendable {
-    let state = Observed(AsyncValue<Success>.pending(last: nil))
+    struct State: Sendable {
+        var result: Result<Success, any Error>?
+        var last: Success?
+    }
+
+    let state = Observed(State())
     private let newest = NewestRun()
 
-    /// Starts a run, unless the source's version is older than that of another run.
+    /// Starts a run, unless another run has a later version of the source.
     func start(for version: UInt64, priority: TaskPriority?, _ body: @escaping @Sendable () async throws -> Success) {
         let overtaken: Task<Void, Never>?
         do throws(Overtaken) {
             // Under the state's own lock, so that starts and results come in one order.
             overtaken = try state.modify { state throws(Overtaken) in
                 let overtaken = try newest.begin(version)
-                state = .pending(last: state.last)
+                state.result = nil
                 return overtaken
             }
         } catch {
@@ -121,21 +115,19 @@ private final class AsyncRuns<Success: Sendable>: Sendable {
         // Under no lock: a task's cancellation handlers are user code. (P5)
         overtaken?.cancel()
         let task = Task(priority: priority) { [weak self] in
-            do {
-                let success = try await body()
-                self?.finish(version) { _ in .success(success) }
-            } catch {
-                self?.finish(version) { last in .failure(error, last: last) }
-            }
+            let result: Result<Success, any Error>
+            do { result = .success(try await body()) } catch { result = .failure(error) }
+            self?.finish(version, result)
         }
         if !newest.keep(task, version) { task.cancel() }
     }
 
     /// Publishes the end of a run, unless it was overtaken.
-    private func finish(_ version: UInt64, _ result: (Success?) -> AsyncValue<Success>) {
+    private func finish(_ version: UInt64, _ result: Result<Success, any Error>) {
         try? state.modify { state throws(Overtaken) in
             guard newest.isNewest(version) else { throw Overtaken() }
-            state = result(state.last)
+            state.result = result
+            if case .success(let success) = result { state.last = success }
         }
     }
 

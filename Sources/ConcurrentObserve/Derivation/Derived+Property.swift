@@ -111,7 +111,7 @@ extension Derived: ObservableProperty {
 
     /// Attaches observers as long as the sources that the derived value names live. It does not
     /// keep these sources. It keeps the derived value, unless that belongs to a model. (P11)
-    public var weakAttachment: WeakAttachment<Value> {
+    public var weakAttachment: @Sendable (PropertyObserver<Value>) -> ObservationToken? {
         if isOfModel { return { [weak self] observer in self?.attach(observer) } }
         let keeper = keeper()
         return { observer in

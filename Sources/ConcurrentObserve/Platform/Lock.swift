@@ -2,8 +2,8 @@
 
 // # Platform: what the system, the runtime and liburcu give
 //
-// The only room that imports C. No Swift of the library asks which system it runs on: that is in the
-// C of `CPlatform`.
+// The only room that imports C. No Swift of the library asks which system it runs on: the C of
+// `CPlatform` does.
 // - `Lock`: a mutex of one word. `EventCount`: sleep until an event. `Backoff`: wait for a short
 //   one.
 // - `AsymmetricBarrier`, `compilerBarrier`: the two sides of membarrier, and the compiler's order.
@@ -23,9 +23,9 @@ import Synchronization
 
 /// Mutual exclusion for the library's own state. No user code runs inside. (P5)
 ///
-/// One word has three states, and threads that collide sleep until the word changes ("Futexes Are Tricky",
-/// Drepper 2011, the third mutex). The library does not use the standard library's `Mutex`:
-/// ThreadSanitizer cannot see into its slow path.
+/// One word has three states, and threads that collide sleep until the word changes ("Futexes Are
+/// Tricky", Drepper 2011, the third mutex). The library does not use the standard library's
+/// `Mutex`: ThreadSanitizer cannot see into its slow path.
 @usableFromInline
 package struct Lock: ~Copyable, Sendable {
     /// One of `free`, `held`, `contended`.

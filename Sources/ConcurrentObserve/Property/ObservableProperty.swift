@@ -40,7 +40,7 @@ public protocol ObservableProperty<Value>: Sendable {
     /// a member of a group. A closure that is called inline is then attached twice. An observation
     /// ends when its own token is released, whatever token this method returns.
     ///
-    /// - Parameter observer: What to call, and how: `observe` and its like have made it.
+    /// - Parameter observer: The observer that `observe`, or a method like it, has made.
     /// - Returns: The token that keeps the observation going.
     /// - Precondition: The observer of an iterator is attached before this returns.
     func attach(_ observer: PropertyObserver<Value>) -> ObservationToken
@@ -49,12 +49,11 @@ public protocol ObservableProperty<Value>: Sendable {
     ///
     /// A sequence attaches each of its iterators with it. The default implementation retains the
     /// property.
-    var weakAttachment: WeakAttachment<Value> { get }
+    var weakAttachment: @Sendable (PropertyObserver<Value>) -> ObservationToken? { get }
 }
 
-/// Attaches an observer to a source that it does not retain; nil if the source is gone.
-public typealias WeakAttachment<Value: Sendable> = @Sendable (PropertyObserver<Value>) -> ObservationToken?
-
 extension ObservableProperty {
-    public var weakAttachment: WeakAttachment<Value> { { observer in attach(observer) } }
+    public var weakAttachment: @Sendable (PropertyObserver<Value>) -> ObservationToken? {
+        { observer in attach(observer) }
+    }
 }

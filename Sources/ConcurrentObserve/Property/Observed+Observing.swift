@@ -21,7 +21,9 @@ extension Observed: ObservableProperty {
 
     /// Attaches an observer without retaining the property; nil once the property is gone. (P11)
     @inlinable
-    public var weakAttachment: WeakAttachment<Value> { { [weak self] observer in self?.attach(observer) } }
+    public var weakAttachment: @Sendable (PropertyObserver<Value>) -> ObservationToken? {
+        { [weak self] observer in self?.attach(observer) }
+    }
 
     /// Begins an observation that puts the changes into a mailbox. The initial value comes first.
     /// (P4)
@@ -79,7 +81,7 @@ extension Observed: ObservableProperty {
     /// observer receives every later version. (P4)
     ///
     /// - Parameter prepare: Called while no thread publishes a change. It runs no user code. (P5)
-    /// - Returns: What `prepare` returns.
+    /// - Returns: The result of `prepare`.
     @usableFromInline
     internal func attach<Result>(
         _ observer: VersionedObserver,

@@ -21,9 +21,9 @@ public protocol WeaklyObservable: AnyObject, Sendable {
 /// released the last reference. The lifetime ends at that moment. It cannot be copied: so only the
 /// object has it, and it never ends later.
 ///
-/// That thread makes the weak properties nil one after the other, and calls the observers of each.
-/// A callback that blocks delays the thread, and with it the other weak properties of this object.
-/// (P7)
+/// The same thread makes the weak properties nil one after the other, and calls the observers of
+/// each. A callback that blocks delays the thread, and with it the other weak properties of this
+/// object. (P7)
 public struct ReferentLifetime: ~Copyable, Sendable {
     private let deaths = ObserverRegistry<Void>()
 
@@ -45,6 +45,7 @@ extension ReferentLifetime {
 /// of the referent's death.
 ///
 /// Copying one, and destroying it, touches no strong reference: both may happen under a lock. (P5)
+@usableFromInline
 internal struct WeakBox<Referent: WeaklyObservable>: Sendable {
     /// The referent while it lives. A reader gets a strong reference, which may become the last
     /// one. So it is loaded where user code may run.
@@ -108,5 +109,5 @@ extension WeakBox: RefersWeakly {
 /// Boxes are equal if they are copies of one box, or if both are nil. Setting the same referent
 /// twice makes two boxes, which are not equal.
 extension WeakBox: Equatable {
-    static func == (left: WeakBox, right: WeakBox) -> Bool { left.watch == right.watch }
+    @usableFromInline static func == (left: WeakBox, right: WeakBox) -> Bool { left.watch == right.watch }
 }

@@ -29,7 +29,9 @@ extension ObservableProperty {
 internal protocol Joined: AnyObject, Sendable {
     /// Observes a property. Returns the slot that has its latest value; nil if the property is
     /// gone.
-    func join<Member: Sendable>(_ attach: WeakAttachment<Member>) -> MemberSlot<Member>?
+    func join<Member: Sendable>(_ attach: @Sendable (PropertyObserver<Member>) -> ObservationToken?) -> MemberSlot<
+        Member
+    >?
 }
 
 /// A group or a list, whose own members join a combination.

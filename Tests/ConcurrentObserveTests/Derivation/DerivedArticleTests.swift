@@ -53,12 +53,12 @@ extension Promises.DerivedArticleTests {
     fileprivate final class Turbine: ConcurrentObservable {
         let rpm = Observed(800)
         let engine = Observed(Engine())
-        private let storedHealth = DerivedStorage<Bool>()
+        let healthy: Derived<Bool>
 
-        var healthy: Derived<Bool> {
-            storedHealth.derived { [rpm, engine] in
-                Derived { get in get(rpm) < 6_000 && !get.follow(engine).stalled }
-            }
+        init() {
+            healthy = Derived { [rpm, engine] get in
+                get(rpm) < 6_000 && !get.follow(engine).stalled
+            }.ofModel()
         }
     }
 
@@ -110,5 +110,20 @@ extension Promises.DerivedArticleTests {
         #expect(selected.value == "y")
         items.value = ["p", "q"]
         #expect(selected.value == "q")
+    }
+
+    fileprivate struct Client: Sendable {
+        struct Profile: Sendable { let name: String }
+
+        func profile(of id: Int) async throws -> Profile { Profile(name: "user \(id)") }
+    }
+
+    @Test("The example of a function that suspends")
+    func suspending() async throws {
+        let client = Client()
+        let userID = Observed(17)
+        let profile = AsyncDerived(userID) { id in try await client.profile(of: id) }
+        let name = try await profile.result().name
+        #expect(name == "user 17")
     }
 }

@@ -27,7 +27,7 @@ private struct WeaklyRenamed: ObservableProperty {
     var version: UInt64 { base.version }
     func snapshot() -> (value: Int, version: UInt64) { base.snapshot() }
     func attach(_ observer: PropertyObserver<Int>) -> ObservationToken { base.attach(observer) }
-    var weakAttachment: WeakAttachment<Int> { base.weakAttachment }
+    var weakAttachment: @Sendable (PropertyObserver<Int>) -> ObservationToken? { base.weakAttachment }
 }
 
 /// Uses a property in every form; returns what was delivered of the change that `change` makes.
@@ -83,7 +83,7 @@ extension Promises.ObservablePropertyTests {
             },
             renamed.value!.bind(to: bound),
         ]
-        let sequence = Slot(renamed.value!.values(includingInitial: true))
+        let sequence = Slot(renamed.value!.values(options: .initial))
         var values = sequence.value!.makeAsyncIterator()
         property.value!.value = 2
         #expect(await values.next() == 1)
@@ -126,7 +126,7 @@ extension Promises.ObservablePropertyTests {
             weak.observe { _ in }, weak.observe(delivery: .serial()) { _ in },
             registry.observe { _ in }, registry.observe(delivery: .serial()) { _ in },
         ]
-        // Of another object: observations of its root.
+        // This path begins at another object: it counts there, as an observation of `fleet.car`.
         let through = fleet.observe(\.car.axle.wheel.pressure) { _ in }
         let iterators = (car.axle.values().makeAsyncIterator(), weak.values().makeAsyncIterator())
         #expect(car.axle.observationCount == 5)

@@ -64,14 +64,14 @@ extension Promises.ObservationOptionsTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test("Of an optional, nil is a value, not the lack of one")
+    @Test("An optional's nil is a value, not the lack of one")
     func optional() {
         let property = Observed<String?>(nil)
         let (received, one) = (ReceivedChanges<String?>(), ReceivedChanges<String?>())
         let values = Log<String?>()
         let tokens = [
             property.observe(received, options: .initial), property.observe(one),
-            property.observeValues(includingInitial: true) { values.append($0) },
+            property.observeValues(options: .initial) { values.append($0) },
         ]
         for value in ["a", nil, nil] as [String?] { property.value = value }
         #expect(
@@ -88,7 +88,7 @@ extension Promises.ObservationOptionsTests {
         let property = Slot(Observed(1))
         let (all, later) = (Log<Int>(), Log<Int>())
         let tokens = [
-            property.value!.observeValues(includingInitial: true) { all.append($0) },
+            property.value!.observeValues(options: .initial) { all.append($0) },
             property.value!.observeValues { later.append($0) },
         ]
         #expect(all.entries == [1])
@@ -140,7 +140,7 @@ extension Promises.ObservationOptionsTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test("Those who have not asked receive nothing before the change; all prior deliveries come first")
+    @Test("Observers without `.prior` receive nothing before the change; all prior deliveries come first")
     func priorBesideOthers() {
         let property = Observed(0)
         let order = Log<String>()

@@ -66,7 +66,7 @@ extension Promises.P16BoundedBacklogTests {
     @Test("P16 drain is deferred inside a callback")
     func deferred() {
         let registry = ObserverRegistry<Int>()
-        let outcomes = Log<DrainOutcome>()
+        let outcomes = Log<WaitOutcome>()
         let token = registry.observe { event in
             outcomes.append(ConcurrentObserveDiagnostics.drain())
             if event > 0 { registry.notify(event - 1) }
@@ -116,7 +116,7 @@ extension Promises.P16BoundedBacklogTests {
             }
         }
         constant.cancel()
-        // Of a million: the library's own limits let some 75,000 wait.
+        // The library's own limits let some 75,000 of the million wait.
         #expect(mostBacklog < 100_000)
         #expect(Process.residentBytes - before < 32 << 20)
         try Process.settle()

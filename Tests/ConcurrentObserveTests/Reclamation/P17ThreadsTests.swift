@@ -29,7 +29,7 @@ extension Promises.P17ThreadsTests {
         #expect(calls.value == bursts * width)
         // The threads of the library and of the pool come on top of the burst's.
         #expect(ConcurrentObserveDiagnostics.current().threadRecords <= before + width + 16)
-        // What threads have retired that exist no more is reclaimed all the same.
+        // Items that ended threads have retired are reclaimed all the same.
         try lives.waitUntilNoneIsLeft()
         #expect(constant.cancelAndWaitBlocking() == .finished)
         try Process.settle()
@@ -206,7 +206,7 @@ enum Inside: String, CaseIterable, Codable, Sendable {
             token.cancel()
         case .modify: property.modify { _ in leave() }
         case .withValue: property.withValue { _ in leave() }
-        case .initial: property.observeValues(includingInitial: true) { _ in leave() }.cancel()
+        case .initial: property.observeValues(options: .initial) { _ in leave() }.cancel()
         case .serial:
             let token = property.observe(delivery: .serial()) { _ in leave() }
             property.value = 1

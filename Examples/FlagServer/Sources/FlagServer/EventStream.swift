@@ -27,7 +27,7 @@ struct EventStream: Sendable {
     ///   - seen: The version that the client has from an earlier stream, of this server or another
     ///     on the same source; nil for none.
     ///   - send: Returns when the client can take more; meanwhile changes wait in the mailboxes.
-    /// - Throws: What `send` throws.
+    /// - Throws: The error that `send` throws.
     func run(after seen: UInt64?, _ send: (ServerSentEvent) async throws -> Void) async throws {
         metrics.open.increment()
         defer { metrics.open.decrement() }
@@ -52,7 +52,7 @@ struct EventStream: Sendable {
     /// each when the one before has been taken.
     private func follow(after seen: UInt64?, _ events: AsyncChannel<ServerSentEvent>) async {
         if !source.hasFlags.value { await events.send(.waiting(source.state())) }
-        guard await source.hasFlags.values(includingInitial: true).contains(true) else { return }
+        guard await source.hasFlags.values(options: .initial).contains(true) else { return }
         if let seen, await !source.reach(seen) {
             // The client comes again, perhaps to another server.
             events.finish()

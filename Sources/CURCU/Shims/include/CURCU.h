@@ -6,11 +6,11 @@
 #define CURCU_H
 
 #if !__has_include(<urcu/urcu-bp.h>)
-#error "ConcurrentObserve needs liburcu (userspace RCU): install liburcu-dev (Debian, Ubuntu) or userspace-rcu-devel (Fedora)"
-#endif
+# error "ConcurrentObserve needs liburcu (userspace RCU): install liburcu-dev (Debian, Ubuntu) or
+# userspace-rcu-devel (Fedora)" endif
 
-// Pass -Xcc -DCURCU_OUT_OF_LINE to call liburcu through its functions. Sanitizer builds need it: an inlined read
-// lock is not instrumented, and ThreadSanitizer would report liburcu's own counters.
+// Pass -Xcc -DCURCU_OUT_OF_LINE to call liburcu through its functions. Sanitizer builds need it: an
+// inlined read lock is not instrumented, and ThreadSanitizer would report liburcu's own counters.
 #if defined(CURCU_OUT_OF_LINE)
 #include <urcu/urcu-bp.h>
 #else
@@ -29,8 +29,9 @@ bool curcu_has_reader(void);
 static inline bool curcu_has_reader(void) { return URCU_TLS(urcu_bp_reader) != NULL; }
 #endif
 
-/// Enters a read section. Registers the calling thread with liburcu, if it has no reader. The functions behind it have fewer than ten
-/// lines, which liburcu's headers allow any program to inline.
+/// Enters a read section. Registers the calling thread with liburcu, if it has no reader. The
+/// functions behind it have fewer than ten lines, which liburcu's headers allow any program to
+/// inline.
 static inline void curcu_read_lock(void) {
 #if defined(CURCU_OUT_OF_LINE)
     urcu_bp_read_lock();
@@ -48,12 +49,14 @@ static inline void curcu_read_unlock(void) {
 #endif
 }
 
-/// Waits until every read section that was open at the call has been left, and is a full barrier on every thread.
+/// Waits until every read section that was open at the call has been left, and is a full barrier on
+/// every thread.
 static inline void curcu_synchronize(void) { urcu_bp_synchronize_rcu(); }
 
 // MARK: Barriers
 
-/// Whether liburcu uses membarrier. When it does not, readers execute fences, and so must the code that pairs with them.
+/// Whether liburcu uses membarrier. When it does not, readers execute fences, and so must the code
+/// that pairs with them.
 #if defined(CONFIG_RCU_FORCE_SYS_MEMBARRIER)
 static inline bool curcu_has_membarrier(void) { return true; }
 #else
