@@ -6,8 +6,8 @@
 #define CURCU_H
 
 #if !__has_include(<urcu/urcu-bp.h>)
-# error "ConcurrentObserve needs liburcu (userspace RCU): install liburcu-dev (Debian, Ubuntu) or
-# userspace-rcu-devel (Fedora)" endif
+#error "ConcurrentObserve needs liburcu (userspace RCU): liburcu-dev (Debian, Ubuntu) or userspace-rcu-devel (Fedora)"
+#endif
 
 // Pass -Xcc -DCURCU_OUT_OF_LINE to call liburcu through its functions. Sanitizer builds need it: an
 // inlined read lock is not instrumented, and ThreadSanitizer would report liburcu's own counters.
