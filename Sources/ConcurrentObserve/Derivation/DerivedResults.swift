@@ -72,8 +72,8 @@ internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
     /// Notifies the observers of the changes that are published, whichever thread has evaluated
     /// them. The caller must hold no lock.
     @inlinable
-    func announce(_ derived: Derived<Value>, becauseOf cause: AnnouncedChange?) {
-        let changes = derived.cell.lock.withLock { pending.take() }
+    func announce(_ derived: Derived<Value>, becauseOf cause: DeliveryScope?) {
+        let changes = derived.lock.withLock { pending.take() }
         guard let single = changes.first else { return }
         guard let cause, changes.others.isEmpty else {
             // Several changes have no single cause.
@@ -85,7 +85,7 @@ internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
     }
 
     @usableFromInline
-    func perform(becauseOf cause: AnnouncedChange, version: UInt64, _ body: () -> Void) {
+    func perform(becauseOf cause: DeliveryScope, version: UInt64, _ body: () -> Void) {
         cause.relayed(as: version, of: property.observers.identity, keepsValue: false, isCombined: true).perform(body)
     }
 
@@ -110,13 +110,13 @@ internal final class AnyDerivedResults: Sendable {
     /// Publishes a result. The caller must hold the derived value's lock.
     let publish: @Sendable (Latch.Words) -> Latch.Words
     /// Announces the published changes. The first parameter is the derived value.
-    let announce: @Sendable (AnyObject, AnnouncedChange?) -> Void
+    let announce: @Sendable (AnyObject, DeliveryScope?) -> Void
 
     @usableFromInline
     init<Value: Sendable>(
         _ results: DerivedResults<Value>,
         publish: @escaping @Sendable (Latch.Words) -> Latch.Words,
-        announce: @escaping @Sendable (AnyObject, AnnouncedChange?) -> Void
+        announce: @escaping @Sendable (AnyObject, DeliveryScope?) -> Void
     ) {
         self.results = results
         core = results.property.observers.core()

@@ -54,13 +54,9 @@ internal struct ThreadRecord: ~Copyable {
     /// scans look at this number of frames.
     @usableFromInline let depth = Atomic<Int>(0)
 
-    /// Describes the change that the thread is delivering, if there is one. Only the owner uses it;
-    /// see `DeliveryContext`.
-    var context: UnsafeMutablePointer<ContextSlot>?
-
-    /// The combinations that the thread's commit reaches, while the commit collects them under its
-    /// locks. Only the owner uses it; see `CommitReach`.
-    var commitReach: UnsafeMutableRawPointer?
+    /// The innermost `DeliveryScope` of the thread, if there is one. Only the owner uses it; the
+    /// room above knows its type.
+    var delivery: UnsafeRawPointer?
 
     /// The thread's stack of evaluations; nil until the thread evaluates a derived value. Only the
     /// owner uses it; the room above knows its type.

@@ -41,13 +41,19 @@ extension Observed {
     @inlinable @inline(never)
     internal func deliverToAllKinds(_ change: Change<Value>) {
         let hasMailboxes = observers.mayHaveMailboxes
-        let deferred =
-            observers.mayHave(ListHints.links) ? observers.relinkPaths(version: change.version) : LinkDeliveries()
+        let deferred = relinkPaths(version: change.version)
         if hasMailboxes { observers.wakeMailboxes(of: Change<Value>.self) }
         deferred.deliver()
         walk(change, of: change.version)
         deferred.deliverLate()
         if hasMailboxes { observers.drainMailboxes(of: Change<Value>.self) }
+    }
+
+    /// Relinks the paths that lead through this property. Returns the deliveries to make.
+    @inlinable @inline(__always)
+    internal func relinkPaths(version: UInt64) -> LinkDeliveries {
+        guard observers.mayHave(ListHints.links) else { return LinkDeliveries() }
+        return observers.relinkPaths(version: version, isLatest: cell.version == version)
     }
 
     /// Makes a prior delivery to the observers that asked for it.

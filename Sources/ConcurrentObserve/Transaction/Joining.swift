@@ -30,6 +30,13 @@ internal protocol Joined: AnyObject, Sendable {
     /// Observes a property. Returns the slot that has its latest value; nil if the property is
     /// gone.
     func join<Member: Sendable>(_ attach: WeakAttachment<Member>) -> MemberSlot<Member>?
+
+    /// Takes the changes that are staged in the slots, as one change. Runs no user code.
+    ///
+    /// - Parameters:
+    ///   - commit: The number of the commit.
+    ///   - replaced: Receives values that the caller must destroy under no lock. (P5)
+    func take(_ slots: [AnyMemberSlot], of commit: UInt64, _ replaced: inout [Any])
 }
 
 /// A group or a list, whose own members join a combination.
