@@ -207,18 +207,18 @@ extension DerivationNode {
         return loadLocked()
     }
 
-    /// Returns the present evaluation when its set may be retired, or when another thread publishes
-    /// one.
+    /// Returns the present evaluation when its set may be released, or when another thread
+    /// publishes one. The child of a fork reads without the lock: no thread publishes there. (P18)
     @inline(never)
-    private final func loadLocked() -> Present {
-        lock.withLock {
-            // Relaxed: the lock orders the changes.
-            let address = present.load(ordering: .relaxed)
-            if address == 1 { return .none }
-            let evaluation = Self.evaluation(at: address & ~1, keepsSet: address & 1 == 1)
-            if evaluation.keepsSet { evaluation.set.retain() }
-            return evaluation
-        }
+    private final func loadLocked() -> Present { Fork.isInChild ? retainPresent() : lock.withLock(retainPresent) }
+
+    private final func retainPresent() -> Present {
+        // Relaxed: the lock orders the changes.
+        let address = present.load(ordering: .relaxed)
+        if address == 1 { return .none }
+        let evaluation = Self.evaluation(at: address & ~1, keepsSet: address & 1 == 1)
+        if evaluation.keepsSet { evaluation.set.retain() }
+        return evaluation
     }
 
     /// Returns the evaluation in a set. It is complete if the sequence is even, and the same

@@ -25,7 +25,7 @@ extension Observed {
     internal func walk(_ change: Change<Value>, of version: UInt64) { observers.deliver(change, of: version) }
 
     /// Calls the observers with a change that is in the mailboxes already. Under no lock.
-    @inline(never)
+    @usableFromInline @inline(never)
     internal func announce(_ change: Change<Value>, of version: UInt64) {
         if observers.mayHaveMailboxesOrLinks { return deliverToAllKinds(change) }
         if observers.isPossiblyObserved { walk(change, of: version) }
