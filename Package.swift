@@ -121,7 +121,7 @@ let package = Package(
         .target(
             name: "ConcurrentObserveServiceLifecycle",
             dependencies: [
-                "ConcurrentObserve",
+                "ConcurrentObserve", "ConcurrentObserveLogging", "ConcurrentObserveMetrics",
                 .product(
                     name: "ServiceLifecycle",
                     package: "swift-service-lifecycle",
@@ -192,7 +192,8 @@ if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "traits" {
         .testTarget(
             name: "ServiceLifecycleTests",
             dependencies: [
-                "ConcurrentObserveServiceLifecycle", "ConcurrentObserveTesting",
+                "ConcurrentObserveLogging", "ConcurrentObserveMetrics", "ConcurrentObserveServiceLifecycle",
+                "ConcurrentObserveTesting",
                 .product(
                     name: "ServiceLifecycleTestKit",
                     package: "swift-service-lifecycle",

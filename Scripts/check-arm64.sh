@@ -22,7 +22,7 @@ set -euo pipefail
 scripts="$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)"
 checkout="$(dirname "$scripts")"
 readonly pieces="Property/Latch.swift Property/Latch+Preparing.swift Hazards/CommitDecision.swift
-Platform/Lock.swift Hazards/Frame.swift KeyPaths/DrainLoop.swift Registry/BiasedReferenceCount.swift"
+Platform/Lock.swift Hazards/HazardPointer.swift Hazards/Frame.swift KeyPaths/DrainLoop.swift Registry/BiasedReferenceCount.swift"
 
 # function | ARMv8.0 | ARMv8.1 | ARMv8.3, which is as ARMv8.1 where nothing stands.
 # Accesses and barriers in the order of the code. Loops come once.
@@ -366,7 +366,7 @@ case "${1:-}" in
         Property/Latch+Preparing.swift latch_prepare
     plant 's/isCommitted.store(true, ordering: .releasing)/isCommitted.store(true, ordering: .relaxed)/' \
         Hazards/CommitDecision.swift decision_make
-    plant 's/pin.store(0, ordering: .releasing)/pin.store(0, ordering: .relaxed)/' Hazards/Frame.swift frame_clear
+    plant 's/address.store(0, ordering: .releasing)/address.store(0, ordering: .relaxed)/' Hazards/HazardPointer.swift frame_clear
     plant 's/desired: Self.held, ordering: .acquiring/desired: Self.held, ordering: .relaxed/' Platform/Lock.swift lock_try
     prepare
     header=planted/usr/include/aarch64-linux-gnu/urcu/static/urcu-bp.h

@@ -155,7 +155,7 @@ check_walk() {
 # The copy of a value that references something: it is retained, once, while it is pinned.
 readonly pinned='9ValueCellV10copyPinned'
 # What a read does after a change in between, or beside a commit: out of line, and held to the same rules.
-readonly again='5LatchV9loadAgain'
+readonly again='5LatchV9loadAgain|9ValueCellV9readAgain'
 readonly retain='^swift_(bridgeObjectR|r)etain(@plt)?$'
 
 # check_property EXECUTABLE: follows the readers of properties, and what notifies their observers of a change.
@@ -180,6 +180,7 @@ check_property() {
     done
     check_each "$1" "$again" none "$again" || verdict=1
     check_each "$1" "$pinned.*SS_T" none "$retain|$cold|$again" "$retain" || verdict=1
+    check_each "$1" "9ValueCellV9readAgain.*SS_T" none "$retain|$cold|$again" "$retain" || verdict=1
 
     check_lend "$1" || verdict=1
     check_part "$1" || verdict=1
@@ -245,7 +246,7 @@ check_each() {
 readonly walk=Sources/ConcurrentObserve/Registry/ObserverList+Walk.swift
 readonly property=Sources/ConcurrentObserve/Property/Observed.swift
 readonly announcing=Sources/ConcurrentObserve/Property/ObserverList+Changes.swift
-readonly frame=Sources/ConcurrentObserve/Hazards/Frame.swift
+readonly pointer=Sources/ConcurrentObserve/Hazards/HazardPointer.swift
 readonly cell=Sources/ConcurrentObserve/Property/ValueCell.swift
 
 # variant CHECK FILE NAME EXPECTED SED-PROGRAM [DECLARATION]: changes the file in the copy; `reject` expects the check to find EXPECTED.
@@ -291,9 +292,9 @@ check_variants() {
     tar -C "$checkout" --exclude=./.git --exclude=.build -cf - Package.swift Sources Tests | tar -C "$work/copy" -xf -
     make_client "$work/variant" ConcurrentObserve "$work/copy"
 
-    local call='^( *)unsafe call\(observer, callback\)$'
+    local call='^( *)unsafe call\(lent, callback\)$'
     local get='^( *@inlinable @inline\(__always\) get \{) cell.copy\(\) \}$'
-    local body='^( *)return try body\(words, version\)$'
+    local body='^( *)return \(Encoding\.copy\(words\), version\)$'
     local forms='^( *)closure\(change\)$'
     local array='(_ address: UInt) { var list: [UInt] = []; list.append(address); arraySink(list) }
 @inlinable @inline(never) internal func arraySink(_ list: [UInt]) { if list.count > 9 { print(list) } }'
@@ -303,7 +304,7 @@ check_variants() {
     variant check_walk "$walk" "adds atomically" "read-modify-write" \
         "s/$call/\1unsafe frame.pointee.passes.add(1, ordering: .relaxed)\n&/"
     variant check_walk "$walk" "fences where membarrier is in use" fullFence \
-        's/AsymmetricBarrier\.light\(fenced: fenced, observer\)/AsymmetricBarrier.light(fenced: true, observer)/'
+        's/protect\(observer, fenced: fenced\)/protect(observer, fenced: true)/'
     variant check_property "$cell" "copies a pinned value under a mutex" "read-modify-write" \
         "s/$body/\1cellLock.withLock { \$0 += 1 }\n&/" \
         '@usableFromInline internal let cellLock = Mutex(0)'
@@ -340,9 +341,9 @@ check_variants() {
         'import Synchronization
 @usableFromInline internal let readLock = Mutex(0)'
     variant check_property "$cell" "copies a pinned value twice" "copyTwice" \
-        "s/$body/\1copyTwice(try body(words, version))\n&/" \
+        "s/$body/\1copyTwice(Encoding.copy(words))\n&/" \
         '@inlinable @inline(never) internal func copyTwice<Value>(_ value: Value) { withExtendedLifetime(value) {} }'
-    variant check_property "$frame" "lends without keeping the compiler back" "after the pin is cleared" \
+    variant check_property "$pointer" "lends without keeping the compiler back" "after the pin is cleared" \
         's/^ *compilerBarrier\(\)$//'
     reject
 }

@@ -8,6 +8,13 @@ import Synchronization
 
 enum Fork { static func trapInChild() {} }
 @inlinable @inline(__always) public func compilerBarrier() { curcu_compiler_barrier() }
+public enum AsymmetricBarrier {
+    public static var needsFences: Bool { false }
+    @inlinable @inline(__always) public static func light(fenced: Bool, _ observer: UInt) -> UInt {
+        curcu_compiler_barrier()
+        return observer
+    }
+}
 /// The decision is the first word of a record here.
 enum ThreadRecord {
     static func hasCommitted(_ address: UInt) -> Bool {
@@ -70,9 +77,9 @@ enum ThreadRecord {
 
 /// W6 to W8: `current` is stored, the light barrier, the mark is loaded.
 @_cdecl("walk_step") func walkStep(_ frame: UnsafeRawPointer, _ entry: UnsafeRawPointer, _ observer: UInt) -> UInt {
-    unsafe frame.assumingMemoryBound(to: Frame.self).pointee.current.store(observer, ordering: .releasing)
-    curcu_compiler_barrier()
-    return unsafe entry.assumingMemoryBound(to: Atomic<UInt>.self).pointee.load(ordering: .relaxed)
+    unsafe frame.assumingMemoryBound(to: Frame.self).pointee.current.protect(observer) {
+        unsafe entry.assumingMemoryBound(to: Atomic<UInt>.self).pointee.load(ordering: .relaxed) == observer
+    } ?? 0
 }
 
 // MARK: Each ordering

@@ -34,9 +34,9 @@ public final class StuckCallbackWatch: Sendable {
 
     /// The warnings that are not over. One look passes them on to the next.
     private struct Known {
-        var stuck: [RunningCallback.ID: RunningCallback] = [:]
+        var stuck: [ObservationReport.ID: ObservationReport] = [:]
         /// With how many events waited.
-        var large: [LargeMailbox.ID: LargeMailbox] = [:]
+        var large: [ObservationReport.ID: ObservationReport] = [:]
     }
 
     /// Begins to watch.
@@ -107,15 +107,15 @@ public final class StuckCallbackWatch: Sendable {
     }
 
     /// - Parameter stuck: The callbacks that were stuck; then those that are.
-    private func look(_ stuck: inout [RunningCallback.ID: RunningCallback]) {
+    private func look(_ stuck: inout [ObservationReport.ID: ObservationReport]) {
         let running = ConcurrentObserveDiagnostics.callbacks(runningFor: limit)
         let new = running.filter { stuck[$0.id] == nil }
         let returned = stuck.values.filter { known in !running.contains { $0.id == known.id } }
         for callback in new {
-            logger.warning("a callback of \(callback.source) does not return", metadata: callback.metadata)
+            logger.warning("a callback of \(callback.name) does not return", metadata: callback.metadata)
         }
         for callback in returned {
-            logger.notice("a callback of \(callback.source) has returned at last", metadata: callback.metadata)
+            logger.notice("a callback of \(callback.name) has returned at last", metadata: callback.metadata)
         }
         stuck = Dictionary(uniqueKeysWithValues: running.map { ($0.id, $0) })
     }
@@ -123,52 +123,48 @@ public final class StuckCallbackWatch: Sendable {
 
 extension StuckCallbackWatch {
     /// - Parameter known: The mailboxes that were warned of; then those that are.
-    private func lookAtMailboxes(_ known: inout [LargeMailbox.ID: LargeMailbox]) {
+    private func lookAtMailboxes(_ known: inout [ObservationReport.ID: ObservationReport]) {
         let present = ConcurrentObserveDiagnostics.largestMailboxes(100)
         let grown = present.filter { mailbox in
-            guard mailbox.counts.pending > pendingLimit else { return false }
-            return known[mailbox.id].map { mailbox.counts.pending / 2 >= $0.counts.pending } ?? true
+            guard mailbox.pending > pendingLimit else { return false }
+            return known[mailbox.id].map { mailbox.pending / 2 >= $0.pending } ?? true
         }
         let shrunk = known.values.filter { mailbox in
-            !present.contains { $0.id == mailbox.id && $0.counts.pending >= 1_024 }
+            !present.contains { $0.id == mailbox.id && $0.pending >= 1_024 }
         }
         for mailbox in shrunk { known[mailbox.id] = nil }
         for mailbox in grown { known[mailbox.id] = mailbox }
         for mailbox in grown {
-            logger.warning("the mailbox of \(mailbox.owner) grows", metadata: mailbox.metadata)
+            logger.warning("the mailbox of \(mailbox.name) grows", metadata: mailbox.metadata)
         }
         for mailbox in shrunk {
             logger.notice(
-                "the mailbox of \(mailbox.owner) has shrunk again",
+                "the mailbox of \(mailbox.name) has shrunk again",
                 metadata: ["label": "\(mailbox.label ?? "")"]
             )
         }
     }
 }
 
-extension LargeMailbox {
-    fileprivate var owner: String { label.map { "'\($0)'" } ?? "an observation without a label" }
-
-    fileprivate var metadata: Logger.Metadata {
-        let process = ConcurrentObserveDiagnostics.current()
-        var metadata: Logger.Metadata = [
-            "pending-events": "\(counts.pending)",
-            "process-pending-events": "\(process.pendingEvents)",
-            "process-peak-pending-events": "\(process.peakPendingEvents)",
-        ]
-        if let label { metadata["label"] = "\(label)" }
-        return metadata
-    }
-}
-
-extension RunningCallback {
+extension ObservationReport {
     /// The name of the observation, for people.
-    fileprivate var source: String { label.map { "'\($0)'" } ?? "an observation without a label" }
+    fileprivate var name: String { label.map { "'\($0)'" } ?? "an observation without a label" }
+
+    fileprivate var pending: UInt64 { counts?.pending ?? 0 }
 
     fileprivate var metadata: Logger.Metadata {
-        let (seconds, attoseconds) = age.components
-        let tenths = seconds * 10 + attoseconds / 100_000_000_000_000_000
-        var metadata: Logger.Metadata = ["running-seconds": "\(tenths / 10).\(tenths % 10)"]
+        var metadata: Logger.Metadata = [:]
+        if let age {
+            let (seconds, attoseconds) = age.components
+            let tenths = seconds * 10 + attoseconds / 100_000_000_000_000_000
+            metadata["running-seconds"] = "\(tenths / 10).\(tenths % 10)"
+        }
+        if let counts {
+            let process = ConcurrentObserveDiagnostics.current()
+            metadata["pending-events"] = "\(counts.pending)"
+            metadata["process-pending-events"] = "\(process.pendingEvents)"
+            metadata["process-peak-pending-events"] = "\(process.peakPendingEvents)"
+        }
         if let label { metadata["label"] = "\(label)" }
         return metadata
     }

@@ -44,4 +44,12 @@
 @attached(peer)
 public macro ConcurrentDerived() =
     #externalMacro(module: "ConcurrentObserveMacrosPlugin", type: "ConcurrentDerivedMacro")
+
+/// Returns the model that it is given: an object, nil or an array.
+///
+/// In the body of a variable with ``ConcurrentDerived()`` it says that a model is used as itself,
+/// as the result or to be compared: `unfollowed(engine)`. The derived value does not follow what is
+/// read of it.
+@inlinable
+public func unfollowed<Model>(_ model: Model) -> Model { model }
 #endif

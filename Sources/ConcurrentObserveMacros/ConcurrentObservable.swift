@@ -49,8 +49,8 @@
 /// has it as a `Derived`.
 ///
 /// A derived value reads a `let` of a model that it follows: `observedProperties` has it as a
-/// `Constant`. The `let` has a written type, or a literal as its value. It is not private and has
-/// no attribute. The type is `Sendable`, can be copied, and is no property.
+/// property that never changes. The `let` has a written type, or a literal as its value. It is not
+/// private and has no attribute. The type is `Sendable`, can be copied, and is no property.
 ///
 /// Constants, other computed variables, static variables, what is compiled out, and variables
 /// marked `@ConcurrentObservationIgnored` stay what they are.

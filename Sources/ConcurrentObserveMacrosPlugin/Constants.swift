@@ -3,9 +3,9 @@
 #if Macros
 import SwiftSyntax
 
-// The constants of a model: `Properties` finds each as a dynamic member, a `Constant`. So a derived
-// value reads it of a model that it follows. One whose type is not Sendable, or cannot be copied,
-// is no such member.
+// The constants of a model: `Properties` finds each as a dynamic member, a `_Constant`. So a
+// derived value reads it of a model that it follows. One whose type is not Sendable, or cannot be
+// copied, is no such member.
 
 extension ConcurrentObservableMacro {
     private static let type = "_Constants"
@@ -27,7 +27,7 @@ extension ConcurrentObservableMacro {
     /// Finds the constants.
     static func constantsSubscript(access: String) -> [String] {
         let member = "any KeyPath<\(type), ConstantValue> & Sendable"
-        let constant = "ConcurrentObserve.Constant"
+        let constant = "ConcurrentObserve._Constant"
         return [
             "\(access)subscript <ConstantValue: Sendable>(dynamicMember member: \(member)) -> \(constant)<ConstantValue> {",
             "    \(constant)(\(type)(_object: _object)[keyPath: member])",

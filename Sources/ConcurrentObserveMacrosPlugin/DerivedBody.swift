@@ -24,6 +24,8 @@ final class DerivedBody: SyntaxRewriter {
     /// name.
     static let reader = "_derivedReader"
     static let object = "_derivedObject"
+    /// The function by which the body says that a model is used as itself.
+    private static let unfollowed = "unfollowed"
 
     init(_ variable: DerivedVariable, _ names: DerivedNames, model: String) {
         (self.variable, self.names, self.model) = (variable, names, model)
@@ -35,6 +37,11 @@ final class DerivedBody: SyntaxRewriter {
 
     override func visit(_ node: DeclReferenceExprSyntax) -> ExprSyntax {
         if node.isMemberName { return ExprSyntax(node) }
+        if node.baseName.bareText == Self.unfollowed, names.kinds[Self.unfollowed] == nil,
+            !isLocal(node, node.baseName)
+        {
+            return unfollowed(node)
+        }
         switch node.baseName.tokenKind {
         case .keyword(.Self): return expression(model, as: node)
         case .keyword(.self): return refused(node, "'self'")
@@ -72,6 +79,15 @@ final class DerivedBody: SyntaxRewriter {
         let value = read(node.name.trimmed, at: DeclReferenceExprSyntax(baseName: node.name.trimmed))
         return node.with(\.name.trailingTrivia, .space)
             .with(\.initializer, InitializerClauseSyntax(equal: .equalToken(trailingTrivia: .space), value: value))
+    }
+
+    /// The reader, which returns the model itself of a followed one, in place of `unfollowed`.
+    private func unfollowed(_ node: DeclReferenceExprSyntax) -> ExprSyntax {
+        guard node.parent?.as(FunctionCallExprSyntax.self)?.calledExpression.id == node.id else {
+            let remedy = "call it with the model: '{ \(Self.unfollowed)($0) }'"
+            return refused(node, "'\(Self.unfollowed)' as a function value; \(remedy)", node)
+        }
+        return expression(Self.reader, as: node)
     }
 
     /// The expression that replaces a member of the class.

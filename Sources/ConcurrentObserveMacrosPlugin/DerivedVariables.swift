@@ -22,7 +22,7 @@ extension ConcurrentObservableMacro {
     static func derived(_ model: ModelClass, _ context: some MacroExpansionContext) -> [DeclSyntax] {
         let members = model.derivedLines { variable in
             """
-            let _\(variable.name.bare) = ConcurrentObserve.DerivedStorage<\(variable.type)>()
+            let _\(variable.name.bare) = ConcurrentObserve._DerivedStorage<\(variable.type)>()
             func \(variable.name)(of \(DerivedBody.object): \(model.name)) -> \(DerivedVariable.derived)<\(variable.type)> {
             \(model.making(variable, context))
             }
@@ -119,7 +119,7 @@ extension ModelClass {
         let statements = body.statements.trimmedDescription
         // One that is refused is made of nothing: nothing compiles.
         guard body.problems.isEmpty, cycle(from: variable.name.bare) == nil else { return "fatalError()" }
-        let (object, followed) = (DerivedBody.object, "ConcurrentObserve.FollowedProperty")
+        let (object, followed) = (DerivedBody.object, "ConcurrentObserve._FollowedProperty")
         let captures = body.captures.sorted { $0.key < $1.key }
         // Each is a statement, so that the compiler knows its type before it reads the body.
         var lines =
@@ -129,7 +129,7 @@ extension ModelClass {
                 case .observed(let storage): "let _\(name) = \(followed)(\(object).\(storage))"
                 case .derived:
                     "let _\(name) = \(followed)(\(object).\(DerivedVariable.storage).`\(name)`(of: \(object)))"
-                default: "let _\(name) = \(followed)(ConcurrentObserve.Constant(\(object).`\(name)`))"
+                default: "let _\(name) = \(followed)(ConcurrentObserve._Constant(\(object).`\(name)`))"
                 }
             }
         let list = captures.isEmpty ? "" : "[\(captures.map { "_\($0.key)" }.joined(separator: ", "))] "

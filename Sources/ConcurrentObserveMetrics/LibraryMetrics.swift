@@ -117,7 +117,7 @@ public final class LibraryMetrics: Sendable {
     private func publish(_ meters: inout [String: Meter]) {
         var pending: [String: UInt64] = [:]
         for mailbox in ConcurrentObserveDiagnostics.largestMailboxes() {
-            if let label = mailbox.label { pending[label, default: 0] += mailbox.counts.pending }
+            if let label = mailbox.label { pending[label, default: 0] += mailbox.counts?.pending ?? 0 }
         }
         for (label, meter) in meters where pending[label] == nil {
             meter.set(0)

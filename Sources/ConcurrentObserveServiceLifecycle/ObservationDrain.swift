@@ -50,7 +50,7 @@ public struct ObservationDrain: Service {
         let deadline = clock == nil ? ContinuousClock.now + limit : nil
         // A stream, which ends for its reader when the task is cancelled: the drain itself cannot
         // be interrupted.
-        let (outcomes, drain) = AsyncStream.makeStream(of: DrainOutcome.self)
+        let (outcomes, drain) = AsyncStream.makeStream(of: WaitOutcome.self)
         DispatchQueue.global().async {
             drain.yield(ConcurrentObserveDiagnostics.drain(deadline: deadline))
             drain.finish()

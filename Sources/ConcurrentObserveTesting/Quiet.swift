@@ -40,7 +40,7 @@ public struct NotQuiet: Error, CustomStringConvertible {
     /// were made.
     public let undelivered: [String]
     /// The callbacks that were running, of the whole process.
-    public let callbacks: [RunningCallback]
+    public let callbacks: [ObservationReport]
     /// How many retired closures, values and tables were not destroyed, in the whole process.
     public let backlog: Int
 
@@ -104,7 +104,7 @@ extension ObservationScope {
 /// deadline, and once the task is cancelled.
 private func isDrained(before deadline: ContinuousClock.Instant) async -> Bool {
     // A stream ends for its reader when the task is cancelled: the drain cannot be interrupted.
-    let (outcomes, drain) = AsyncStream.makeStream(of: DrainOutcome.self)
+    let (outcomes, drain) = AsyncStream.makeStream(of: WaitOutcome.self)
     // A queue, and so a thread, of its own: other drains may block the threads of the global one.
     DispatchQueue(label: "observe-quiet").async {
         drain.yield(ConcurrentObserveDiagnostics.drain(deadline: deadline))

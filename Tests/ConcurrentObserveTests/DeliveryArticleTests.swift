@@ -60,7 +60,7 @@ extension Promises.DeliveryArticleTests {
 
     /// Changes the car, and returns when that was delivered.
     private func receivesChange(_ car: Car, _ meter: Meter) async {
-        let values = meter.received.values(includingInitial: true)
+        let values = meter.received.values(options: .initial)
         car.mileage.value = 7
         for await received in values where received == 7 { break }
         meter.received.value = 0

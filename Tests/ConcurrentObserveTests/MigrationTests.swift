@@ -189,7 +189,7 @@ extension Promises.MigrationTests {
         var tokens = Set<ObservationToken>()
         func golf() { car.name.value = "Golf"; car.name.value = "Golf"; car.name.value = "Beetle" }
         compare(["Beetle", "Golf", "Golf", "Beetle"]) {
-            tokens = [car.name.observeValues(includingInitial: true) { name in show(name) }]
+            tokens = [car.name.observeValues(options: .initial) { name in show(name) }]
             golf()
         }
         compare(["Golf", "Golf", "Beetle"]) {
@@ -201,7 +201,7 @@ extension Promises.MigrationTests {
             golf()
         }
         compare(["Beetle 0", "Golf 0", "Golf 0", "Beetle 0", "Beetle 5"]) {
-            tokens = [Group(car.name, car.mileage).observeValues(includingInitial: true) { name, mileage in show(name, mileage) }]
+            tokens = [Group(car.name, car.mileage).observeValues(options: .initial) { name, mileage in show(name, mileage) }]
             golf()
             car.mileage.value = 5
         }
@@ -257,7 +257,7 @@ extension Promises.MigrationTests {
         #expect(one == ["Beetle", "Golf", "Polo"])
         compare(one) {
             let car = Car()
-            let token = car.name.observeValues(includingInitial: true) { name in show(name) }
+            let token = car.name.observeValues(options: .initial) { name in show(name) }
             car.name.value = "Golf"
             car.name.value = "Polo"
             withExtendedLifetime(token) {}
@@ -272,7 +272,7 @@ extension Promises.MigrationTests {
         #expect(two == ["Beetle 0", "Golf 0", "Golf 7"])
         compare(two) {
             let car = Car()
-            let token = Group(car.name, car.mileage).observeValues(includingInitial: true) { name, mileage in show(name, mileage) }
+            let token = Group(car.name, car.mileage).observeValues(options: .initial) { name, mileage in show(name, mileage) }
             car.name.value = "Golf"
             car.mileage.value = 7
             withExtendedLifetime(token) {}
@@ -295,8 +295,8 @@ extension Promises.MigrationTests {
         for task in tasks { task.cancel() }
         let middle = lines.count
         let others = [
-            Task { let car = observed; for await name in car.name.values(includingInitial: true, buffering: .latest) { show(name) } },
-            Task { let car = observed; for await rpm in car.property(\.engine.rpm).values(includingInitial: true, buffering: .latest) { show(rpm) } },
+            Task { let car = observed; for await name in car.name.values(options: .initial, buffering: .latest) { show(name) } },
+            Task { let car = observed; for await rpm in car.property(\.engine.rpm).values(options: .initial, buffering: .latest) { show(rpm) } },
         ]
         try await eventuallyAsync("the first elements here") { @Sendable in lines.count == middle + 2 }
         observed.name.value = "Golf"
@@ -447,7 +447,7 @@ extension Promises.MigrationTests {
         let isDue = car.mileage.map { $0 > 1_000 }
         let title = Derived(car.name, car.mileage) { "\($0): \($1)" }
         let line = car.name.combine(car.mileage) { "\($0), \($1)" }
-        let token = title.observeValues(includingInitial: true) { title in show(title) }
+        let token = title.observeValues(options: .initial) { title in show(title) }
         let due = isDue.observe { change in show(change.new) }
         compare(["Golf: 0", "Golf: 7", "Golf: 2000", "true"]) {
             car.name.value = "Golf"

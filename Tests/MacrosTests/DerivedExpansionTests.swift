@@ -65,11 +65,11 @@ struct DerivedExpansionTests {
 
                 /// The derived variables: each is made when it is first needed, of what its body reads.
                 private nonisolated struct _DerivedProperties: ~Copyable, Sendable {
-                    let _isFast = ConcurrentObserve.DerivedStorage<Bool>()
+                    let _isFast = ConcurrentObserve._DerivedStorage<Bool>()
                     func isFast(of _derivedObject: Engine) -> ConcurrentObserve.Derived<Bool> {
                         _isFast.derived {
-                            let _limit = ConcurrentObserve.FollowedProperty(ConcurrentObserve.Constant(_derivedObject.`limit`))
-                            let _rpm = ConcurrentObserve.FollowedProperty(_derivedObject._rpm)
+                            let _limit = ConcurrentObserve._FollowedProperty(ConcurrentObserve._Constant(_derivedObject.`limit`))
+                            let _rpm = ConcurrentObserve._FollowedProperty(_derivedObject._rpm)
                             return ConcurrentObserve.Derived { [_limit, _rpm] (_derivedReader: borrowing ConcurrentObserve.Reader) -> Bool in
                                 #sourceLocation(file: "test.swift", line: 6)
                                 _derivedReader.follow(_rpm) > _derivedReader.follow(_limit)
@@ -77,12 +77,12 @@ struct DerivedExpansionTests {
                             }
                         }
                     }
-                    let _label = ConcurrentObserve.DerivedStorage<String>()
+                    let _label = ConcurrentObserve._DerivedStorage<String>()
                     func label(of _derivedObject: Engine) -> ConcurrentObserve.Derived<String> {
                         _label.derived {
-                            let _gear = ConcurrentObserve.FollowedProperty(_derivedObject._gear)
-                            let _isFast = ConcurrentObserve.FollowedProperty(_derivedObject._derivedProperties.`isFast`(of: _derivedObject))
-                            let _rpm = ConcurrentObserve.FollowedProperty(_derivedObject._rpm)
+                            let _gear = ConcurrentObserve._FollowedProperty(_derivedObject._gear)
+                            let _isFast = ConcurrentObserve._FollowedProperty(_derivedObject._derivedProperties.`isFast`(of: _derivedObject))
+                            let _rpm = ConcurrentObserve._FollowedProperty(_derivedObject._rpm)
                             return ConcurrentObserve.Derived { [_gear, _isFast, _rpm] (_derivedReader: borrowing ConcurrentObserve.Reader) -> String in
                                 #sourceLocation(file: "test.swift", line: 8)
                                 if let gear = _derivedReader.follow(_gear) {
@@ -116,8 +116,8 @@ struct DerivedExpansionTests {
                     fileprivate var label: ConcurrentObserve.Derived<String> {
                         _object._derivedProperties.label(of: _object)
                     }
-                    public subscript <ConstantValue: Sendable>(dynamicMember member: any KeyPath<_Constants, ConstantValue> & Sendable) -> ConcurrentObserve.Constant<ConstantValue> {
-                        ConcurrentObserve.Constant(_Constants(_object: _object) [keyPath: member])
+                    public subscript <ConstantValue: Sendable>(dynamicMember member: any KeyPath<_Constants, ConstantValue> & Sendable) -> ConcurrentObserve._Constant<ConstantValue> {
+                        ConcurrentObserve._Constant(_Constants(_object: _object) [keyPath: member])
                     }
                 }
 
@@ -172,6 +172,10 @@ struct DerivedExpansionTests {
             (
                 "{ use(self) }",
                 "it uses 'self', other than for a variable's name: what is read of it elsewhere is not followed"
+            ),
+            (
+                "{ cars.map(unfollowed).isEmpty }",
+                "it uses 'unfollowed' as a function value; call it with the model: '{ unfollowed($0) }'"
             ),
         ]
     )

@@ -336,8 +336,8 @@ struct ExpansionTests {
                 @dynamicMemberLookup
                 nonisolated struct Properties: Sendable {
                     fileprivate let _object: Car
-                    subscript <ConstantValue: Sendable>(dynamicMember member: any KeyPath<_Constants, ConstantValue> & Sendable) -> ConcurrentObserve.Constant<ConstantValue> {
-                        ConcurrentObserve.Constant(_Constants(_object: _object) [keyPath: member])
+                    subscript <ConstantValue: Sendable>(dynamicMember member: any KeyPath<_Constants, ConstantValue> & Sendable) -> ConcurrentObserve._Constant<ConstantValue> {
+                        ConcurrentObserve._Constant(_Constants(_object: _object) [keyPath: member])
                     }
                 }
 

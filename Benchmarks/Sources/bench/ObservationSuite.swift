@@ -33,7 +33,7 @@ enum ObservationSuite {
         summary: .median
     ) { effort in
         let (property, model) = (Observed(0), DomainModel())
-        let values = property.values(includingInitial: true)
+        let values = property.values(options: .initial)
         let ours = Listener { listener in for await value in values { listener.receive(value) } }
         let theirs = Listener { listener in await model.listen(listener) }
         let times = effort.work(20_000)

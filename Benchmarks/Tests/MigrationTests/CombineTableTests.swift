@@ -144,7 +144,7 @@ extension CombineTableTests {
     func values() {
         #expect(
             there { car in car.$name.sink { name in show(name) } }
-                == here { car in car.name.observeValues(includingInitial: true) { name in show(name) } }
+                == here { car in car.name.observeValues(options: .initial) { name in show(name) } }
         )
         #expect(
             there { car in car.$name.dropFirst().sink { name in show(name) } }
@@ -165,7 +165,7 @@ extension CombineTableTests {
     func latest() {
         #expect(
             ["Beetle 0", "Golf 0", "Golf 0", "Golf 7", "Polo 7"]
-                == here { car in Group(car.name, car.mileage).observeValues(includingInitial: true) { name, mileage in show(name, mileage) } }
+                == here { car in Group(car.name, car.mileage).observeValues(options: .initial) { name, mileage in show(name, mileage) } }
         )
     }
 

@@ -42,9 +42,14 @@ enum PublicAPI {
         let before = entries(checkout.text(record))
         let unwritten = differences(of: now, from: entries(checkout.text(present)))
         if !unwritten.isEmpty { throw Failure(unwritten + ["\(present) lacks that: Scripts/check.sh api --write"]) }
+        let types = visibleTypes(now)
+        if types.count > mostTypes {
+            throw Failure(types + ["\(types.count) types are visible, and at most \(mostTypes) may be"])
+        }
         let breaks = breaks(from: before, to: now, accepted: entries(checkout.text(accepted)))
         if !breaks.isEmpty { throw Failure(breaks + ["\(breaks.count) breaks with \(version) above"]) }
-        return "\(before.count) declarations and conformances of \(version), \(now.count) now"
+        return
+            "\(before.count) declarations and conformances of \(version), \(now.count) now, with \(types.count) types of the library"
     }
 
     private static func declarations() throws -> Set<String> {
@@ -69,6 +74,19 @@ enum PublicAPI {
         // In the order of the letters' codes.
         let lines = declarations.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         try ([first] + lines).map { $0 + "\n" }.joined().write(toFile: path, atomically: true, encoding: .utf8)
+    }
+
+    /// The most types that a reader of the library's documentation may find: 34, and `AsyncDerived`.
+    static let mostTypes = 35
+
+    /// The names of the library's types, nested ones and those without a declaration of their own
+    /// included. The compiler leaves out names that begin with an underscore.
+    static func visibleTypes(_ declarations: Set<String>, module: String = "ConcurrentObserve") -> [String] {
+        let kinds: Set<Substring> = ["class", "struct", "enum", "protocol", "typealias"]
+        return declarations.compactMap { line in
+            let words = line.split(separator: " ", maxSplits: 3)
+            return words[0] == module && kinds.contains(words[1]) ? String(words[2]) : nil
+        }.sorted()
     }
 
     /// The symbols that are public and not written, and those that are written and not public.

@@ -37,7 +37,7 @@ extension Structure {
             """,
             "Derivation": """
             Dependency DependencyCopies DependencySet DerivationNode+Committing DerivationNode
-            Derived+Property DerivedCycle DerivedObservation DerivedResults EvaluationStack
+            DerivedCycle DerivedObservation DerivedResults EvaluationStack
             """,
         ]
         return Set(

@@ -58,6 +58,21 @@ struct PublicAPITests {
         )
     }
 
+    @Test("The types that a reader finds are counted: nested ones, and none whose name begins with an underscore")
+    func visibleTypes() throws {
+        let graph = try Self.graph(
+            """
+            public struct A { public enum Nested {}; public struct _Hidden {} }
+            public protocol P { associatedtype Value }
+            public typealias Name = Int
+            public struct _Macro { public struct Inner {} }
+            @_documentation(visibility: internal) public actor Unlisted {}
+            """,
+            in: TemporaryFolder()
+        )
+        #expect(PublicAPI.visibleTypes(graph.declarations, module: "Planted") == ["A", "A.Nested", "Name", "P"])
+    }
+
     @Test("The record has this repository's API: what is taken away from it is found")
     func record() throws {
         let before = PublicAPI.entries(try Checkout.repository.text(PublicAPI.record))

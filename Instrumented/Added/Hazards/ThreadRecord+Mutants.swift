@@ -20,7 +20,8 @@ extension UnsafeMutablePointer<ThreadRecord> {
             unsafe forEachFrame(below: max(1, depth) - 1, body)
         } else if mutant(.outerFramesAreSkipped) {
             unsafe forEachFrame(below: depth) { frame in
-                let isOuter = unsafe frame == inlineFrames && (frame + 1).pointee.pin.load(ordering: .relaxed) != 0
+                let isOuter =
+                    unsafe frame == inlineFrames && (frame + 1).pointee.pin.address.load(ordering: .relaxed) != 0
                 if !isOuter { unsafe body(frame) }
             }
         } else {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ObservationToken {
-    func outcomeWithoutWaiting() -> CancellationOutcome? {
+    func outcomeWithoutWaiting() -> WaitOutcome? {
         if mutant(.aTasksWaitIsDeferred) { return .deferred }
         guard mutant(.aTaskDoesNotWait) else { return nil }
         observer.end(.cancelled)

@@ -3,13 +3,6 @@
 import Synchronization
 
 extension ObserverList {
-    @usableFromInline
-    static func pinLate(_ table: UInt, in frame: UnsafeMutablePointer<Frame>) {
-        ReadSection.leave()
-        inject("walk.head")
-        unsafe frame.pointee.pin.store(table, ordering: .relaxed)
-    }
-
     /// Does what a notification must not do. (P15)
     @usableFromInline
     borrowing func misbehave() {
@@ -23,7 +16,7 @@ extension ObserverList {
 
 extension UnsafeMutablePointer<ThreadRecord> {
     @usableFromInline
-    func clearOutermostPin() { unsafe inlineFrames.pointee.pin.store(0, ordering: .releasing) }
+    func clearOutermostPin() { unsafe inlineFrames.pointee.pin.address.store(0, ordering: .releasing) }
 }
 
 extension TableEntry {
@@ -43,11 +36,11 @@ internal enum Misstep { case none, skip, stop, again }
 
 extension Frame {
     @usableFromInline
-    func clearPin() { pin.store(0, ordering: .releasing) }
+    func clearPin() { pin.address.store(0, ordering: .releasing) }
 
     @usableFromInline
     func misstep(at index: Int, _ observer: UInt) -> Misstep {
-        if mutant(.currentIsClearedBeforeTheCallback) { current.store(0, ordering: .releasing) }
+        if mutant(.currentIsClearedBeforeTheCallback) { current.address.store(0, ordering: .releasing) }
         if mutant(.aDeliveryIsDropped), index & 1023 == 3 { return .skip }
         if mutant(.aLongWalkEndsEarly), index == 64 { return .stop }
         if mutant(.aDeliveryIsRepeated), index & 1023 == 3 { return .again }

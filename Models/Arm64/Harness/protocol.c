@@ -227,10 +227,10 @@ static void leave_frame(struct record *record) {
     else store(&record->depth, depth - 1, releasing);
 }
 
-static void unpin(struct frame *frame) {
+static void unpin(_Atomic(uintptr_t) *pin) {
     curcu_compiler_barrier();
-    //= Hazards/Frame.swift … pin.store(0, ordering: .releasing)
-    store(&frame->pin, 0, releasing);
+    //= Hazards/HazardPointer.swift … address.store(0, ordering: .releasing)
+    store(pin, 0, releasing);
 }
 
 static void clear(struct frame *frame) {
@@ -240,9 +240,9 @@ static void clear(struct frame *frame) {
         store(&frame->pin, 0, relaxed);  //= own: a defect
         return;
     }
-    //= Hazards/Frame.swift … current.store(0, ordering: .releasing)
+    //= Hazards/HazardPointer.swift … address.store(0, ordering: .releasing)
     store(&frame->current, 0, releasing);
-    unpin(frame);
+    unpin(&frame->pin);
 }
 
 static intptr_t depth_of(struct record *record) {
@@ -262,14 +262,14 @@ static bool has_current(uintptr_t address) {
                 found |= load(&record->frames[i].current, relaxed) == address;  //= own: a defect
                 continue;
             }
-            //= Hazards/FrameScan.swift … frame.pointee.current.load(ordering: .acquiring) ==
+            //= Hazards/HazardPointer.swift … address.load(ordering: .acquiring)
             if (load(&record->frames[i].current, acquiring) == address) found = true;
         }
     }
     return found;
 }
 
-#define HELD_AT_MOST (THREADS_AT_MOST * 2 * FRAMES)
+#define HELD_AT_MOST (THREADS_AT_MOST * 2 * (FRAMES + 1))
 
 struct scan {
     size_t pins, currents;
@@ -279,6 +279,14 @@ struct scan {
 static void scan_frames(struct scan *scan) {
     scan->pins = scan->currents = 0;
     for (struct record *record = first_record(); record; record = record->next) {
+        uintptr_t copy;
+        if (broken(defect_weak_scan)) copy = load(&record->copy_pin, relaxed);  //= own: a defect
+        //= Hazards/HazardPointer.swift … address.load(ordering: .acquiring)
+        else copy = load(&record->copy_pin, acquiring);
+        if (copy) {
+            if (scan->pins == HELD_AT_MOST) abort();
+            scan->pin[scan->pins++] = copy;
+        }
         intptr_t depth = depth_of(record);
         for (intptr_t i = 0; i < depth; i++) {
             struct frame *frame = &record->frames[i];
@@ -287,9 +295,9 @@ static void scan_frames(struct scan *scan) {
                 pin = load(&frame->pin, relaxed);  //= own: a defect
                 current = load(&frame->current, relaxed);  //= own: a defect
             } else {
-                //= Hazards/FrameScan.swift … let pin = unsafe frame.pointee.pin.load
+                //= Hazards/HazardPointer.swift … address.load(ordering: .acquiring)
                 pin = load(&frame->pin, acquiring);
-                //= Hazards/FrameScan.swift … let current = unsafe frame.pointee.current.load
+                //= Hazards/HazardPointer.swift … address.load(ordering: .acquiring)
                 current = load(&frame->current, acquiring);
             }
             if (scan->pins == HELD_AT_MOST || scan->currents == HELD_AT_MOST) abort();
@@ -352,7 +360,7 @@ static void visit(
         if (broken(defect_early) && !is_active(contents, entry)) continue;
         point();
         if (broken(defect_weak_current)) store(&frame->current, observer, relaxed);  //= own: a defect
-        //= Registry/ObserverList+Walk.swift … frame.pointee.current.store(observer
+        //= Hazards/HazardPointer.swift … address.store(object, ordering: .releasing)
         else if (!broken(defect_current)) store(&frame->current, observer, releasing);
         light_barrier();
         if (!broken(defect_early) && !broken(defect_mark) && !is_active(contents, entry)) continue;
@@ -379,7 +387,7 @@ void walk(struct registry *registry, void (*call)(struct closure *, struct obser
     }
     if (broken(defect_section)) curcu_read_unlock();
     point();
-    //= Registry/ObserverList+Walk.swift … frame.pointee.pin.store(table, ordering: .relaxed)
+    //= Hazards/ReadSection.swift … address.store(table, ordering: .relaxed)
     if (!broken(defect_pin)) store(&frame->pin, table, relaxed);
     if (!broken(defect_section)) curcu_read_unlock();
     point();
@@ -716,13 +724,13 @@ static uint64_t version_of(struct box *box) {
     return version;
 }
 
-// Pins the box of a version, until the frame is cleared.
-static struct words pin_box(struct latch *latch, struct frame *frame) {
+// Pins the box of a version, until the pin is cleared.
+static struct words pin_box(struct latch *latch, _Atomic(uintptr_t) *pin) {
     while (true) {
         struct words words = read_latch(latch);
         point();
-        //= Property/ValueCell.swift … frame.pointee.pin.store(address, ordering: .releasing)
-        if (!broken(defect_pin)) store(&frame->pin, words.first, releasing);
+        //= Hazards/HazardPointer.swift … address.store(object, ordering: .releasing)
+        if (!broken(defect_pin)) store(pin, words.first, releasing);
         light_barrier();
         //= Property/ValueCell.swift … return latch.version.load(ordering: .relaxed) == word
         if (load(&latch->version, relaxed) == words.version || broken(defect_look)) return words;
@@ -732,12 +740,10 @@ static struct words pin_box(struct latch *latch, struct frame *frame) {
 
 uint64_t copy_box(struct latch *latch, uint64_t *version) {
     struct record *record = own_record();
-    struct frame *frame = enter_frame(record);
-    struct words words = pin_box(latch, frame);
+    struct words words = pin_box(latch, &record->copy_pin);
     point();
     uint64_t found = version_of((struct box *)words.first);
-    unpin(frame);
-    leave_frame(record);
+    unpin(&record->copy_pin);
     *version = words.version;
     return found;
 }
@@ -745,12 +751,12 @@ uint64_t copy_box(struct latch *latch, uint64_t *version) {
 void lend_box(struct latch *latch, void (*body)(uint64_t version, void *), void *context) {
     struct record *record = own_record();
     struct frame *frame = enter_frame(record);
-    struct box *box = (struct box *)pin_box(latch, frame).first;
+    struct box *box = (struct box *)pin_box(latch, &frame->pin).first;
     uint64_t version = version_of(box);
     point();
     body(version, context);
     if (version_of(box) != version) violated("P14 box", "a borrowed value is another one now");
-    unpin(frame);
+    unpin(&frame->pin);
     leave_frame(record);
 }
 

@@ -191,6 +191,7 @@ struct frame {
 
 struct record {
     _Atomic(intptr_t) depth;
+    _Atomic(uintptr_t) copy_pin;
     struct record *next, *next_free;
     void *reader;
     _Atomic(uintptr_t) retired;

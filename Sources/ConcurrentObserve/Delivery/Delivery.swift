@@ -95,10 +95,18 @@ public struct Delivery: Sendable {
         Delivery(.queue(queue, buffering))
     }
 
-    /// On this actor, with its buffering policy. The actor counts the events. It is not retained:
-    /// when it is gone, the observation ends with `.ownerDeleted`, at the next change. (P11)
-    public static func actor(_ actor: ObservationActor) -> Delivery {
-        Delivery(.isolated(DeliveryIsolation(to: actor, counts: actor.counts), actor.buffering))
+    /// On this actor. It is not retained: when it is gone, the observation ends with
+    /// `.ownerDeleted`, at the next change. (P11) An ``ObservationActor`` also counts the events of
+    /// all its observers.
+    ///
+    /// - Parameters:
+    ///   - actor: Where the callbacks run: any actor.
+    ///   - buffering: Which changes are kept while the actor is busy. Nil stands for the policy of
+    ///     an `ObservationActor`; for any other actor it means `.unbounded`.
+    public static func actor(_ actor: some Actor, buffering: Buffering? = nil) -> Delivery {
+        let serialising = actor as? ObservationActor
+        let isolation = DeliveryIsolation(to: actor, counts: serialising?.counts)
+        return Delivery(.isolated(isolation, buffering ?? serialising?.buffering ?? .unbounded))
     }
 }
 

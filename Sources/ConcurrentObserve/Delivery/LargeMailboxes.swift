@@ -1,21 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A mailbox in which many events wait for their observer, as a look at it found.
-public struct LargeMailbox: Sendable, Identifiable {
-    /// Identifies one mailbox.
-    public struct ID: Sendable, Hashable {
-        fileprivate let counter: ObjectIdentifier
+/// An observation that a look at the process has found: a callback of it runs for long, or many
+/// events wait in its mailbox.
+public struct ObservationReport: Sendable, Identifiable {
+    internal enum Identity: Sendable, Hashable {
+        case call(CallbackAges.Sighting)
+        case mailbox(ObjectIdentifier)
     }
+    internal let identity: Identity
 
-    /// The identity of the mailbox. All looks that find this mailbox have the same value.
-    public let id: ID
+    /// Identifies one call of a callback, or one mailbox. It is the same in every look that finds
+    /// this call or this mailbox.
+    public var id: some Hashable & Sendable { identity }
 
-    /// The label of the observation, or, if it has none, of the property or registry; nil if
-    /// neither has one.
+    /// The label of the observation, or, if that has none, of the property or registry; nil if
+    /// neither has one. If the observation has ended, the label of its source may be missing.
     public let label: String?
 
-    /// The counts of the observer's events: `pending` of them wait.
-    public let counts: DeliveryCounts
+    /// How long the callback has been seen running: a lower bound, counted from the first look that
+    /// found it. Nil of a mailbox.
+    public let age: Duration?
+
+    /// The counts of the mailbox's events: `pending` of them wait. Nil of a running callback.
+    public let counts: DeliveryCounts?
 }
 
 extension ConcurrentObserveDiagnostics {
@@ -27,7 +34,7 @@ extension ConcurrentObserveDiagnostics {
     /// - Parameter count: The largest number of mailboxes to return.
     /// - Precondition: `count` is not negative.
     /// - Complexity: O(large mailboxes).
-    public static func largestMailboxes(_ count: Int = 10) -> [LargeMailbox] {
+    public static func largestMailboxes(_ count: Int = 10) -> [ObservationReport] {
         guard count >= 0 else {
             fatalError(
                 "ConcurrentObserve: largestMailboxes(\(count)) asks for a negative number of mailboxes. Ask for 0 or more."
@@ -73,17 +80,17 @@ internal final class LargeMailboxes: @unchecked Sendable {
         }
     }
 
-    fileprivate static func largest(_ count: Int) -> [LargeMailbox] {
+    fileprivate static func largest(_ count: Int) -> [ObservationReport] {
         let listed = withEntries { entries in
             prune(&entries)
             return Array(entries.values)
         }
         let present = listed.compactMap { entry in
-            entry.counter.map {
-                LargeMailbox(id: LargeMailbox.ID(counter: ObjectIdentifier($0)), label: entry.label, counts: $0.counts)
-            }
+            entry.counter.map { (id: ObjectIdentifier($0), label: entry.label, counts: $0.counts) }
         }
-        return Array(present.sorted { $0.counts.pending > $1.counts.pending }.prefix(count))
+        return present.sorted { $0.counts.pending > $1.counts.pending }.prefix(count).map { id, label, counts in
+            ObservationReport(identity: .mailbox(id), label: label, age: nil, counts: counts)
+        }
     }
 
     /// Removes the mailboxes that are empty or gone. They are listed again when they grow.

@@ -157,17 +157,18 @@ extension ObservableProperty {
     /// P2, P4)
     ///
     /// - Parameters:
-    ///   - includingInitial: Whether to begin with the present value, as `.initial` does.
+    ///   - options: With `.initial`, `body` begins with the present value. `.prior` has no effect:
+    ///     a value that has yet to change has been received.
     ///   - delivery: Where `body` is called, and how many calls run at a time.
     ///   - body: Called under no lock. It is not called when the property is gone: see
     ///     ``ObservationToken/onEnd(_:)``.
     /// - Returns: The token that keeps the observation going.
     @inlinable
     public func observeValues(
-        includingInitial: Bool = false,
+        options: ObservationOptions = [],
         delivery: Delivery = .inline,
         _ body: @escaping @Sendable (Value) -> Void
     ) -> ObservationToken {
-        observe(options: includingInitial ? .initial : [], delivery: delivery) { change in body(change.new) }
+        observe(options: options.intersection(.initial), delivery: delivery) { change in body(change.new) }
     }
 }

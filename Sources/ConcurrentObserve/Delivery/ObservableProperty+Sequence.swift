@@ -26,14 +26,15 @@ extension ObservableProperty {
     /// finishes. (P12) The source is not retained. (P11)
     ///
     /// - Parameters:
-    ///   - includingInitial: Whether each iterator begins with the present value.
+    ///   - options: With `.initial`, each iterator begins with the present value. `.prior` has no
+    ///     effect.
     ///   - buffering: Which values are kept while the iterating task is busy.
     @inlinable
     public func values(
-        includingInitial: Bool = false,
+        options: ObservationOptions = [],
         buffering: Buffering = .unbounded
     ) -> ObservationSequence<Value> {
-        sequence(includingInitial ? .initial : [], buffering, nil) { $0.new }
+        sequence(options.intersection(.initial), buffering, nil) { $0.new }
     }
 
     @inlinable

@@ -6,14 +6,13 @@
 /// There may be any number of iterators, each with a buffer of its own. Each receives the events
 /// that come after it was made. The sequence does not retain its source. When the source is gone,
 /// each iterator returns the events that are left, and finishes. (P11, P12) Cancelling the task
-/// that iterates, or releasing the iterator, ends the iterator's observation. (P8)
+/// that iterates, or releasing the iterator, ends the iterator's observation. (P8) Only one task
+/// may use an iterator at a time. Its `deliveryCounts` has the counts of its events. (P1)
 ///
 /// ```swift
 /// for await name in car.name.values(buffering: .latest) { print(name) }
 /// ```
 public struct ObservationSequence<Element: Sendable>: AsyncSequence, Sendable {
-    public typealias Failure = Never
-
     @usableFromInline let subscribe: @Sendable () -> IteratorSource<Element>
     @usableFromInline let subscriptions = Subscriptions()
 
@@ -23,10 +22,10 @@ public struct ObservationSequence<Element: Sendable>: AsyncSequence, Sendable {
     internal init(_ subscribe: @escaping @Sendable () -> IteratorSource<Element>) { self.subscribe = subscribe }
 
     /// Begins to observe. The iterator returns the events that come from now on.
-    public func makeAsyncIterator() -> Iterator {
+    public func makeAsyncIterator() -> _Iterator {
         let source = subscribe()
         subscriptions.add(source.mailbox)
-        return Iterator(source)
+        return _Iterator(source)
     }
 
     /// Suspends until each iterator of this sequence, and of its copies, has finished with every
@@ -44,8 +43,9 @@ public struct ObservationSequence<Element: Sendable>: AsyncSequence, Sendable {
         return true
     }
 
+    // swift-format-ignore: NoLeadingUnderscores
     /// Returns one event after the other. Only one task may use it at a time.
-    public struct Iterator: AsyncIteratorProtocol {
+    public struct _Iterator: AsyncIteratorProtocol {
         @usableFromInline let source: IteratorSource<Element>
 
         @inlinable
@@ -73,7 +73,7 @@ public struct ObservationSequence<Element: Sendable>: AsyncSequence, Sendable {
 }
 
 @available(*, unavailable)
-extension ObservationSequence.Iterator: Sendable {}
+extension ObservationSequence._Iterator: Sendable {}
 
 /// The mailboxes of one sequence's iterators. It retains none of them.
 @usableFromInline

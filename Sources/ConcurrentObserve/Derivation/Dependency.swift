@@ -71,7 +71,7 @@ extension WeakObserved: Dependency {
     }
 }
 
-extension RemovingDuplicates: Dependency {
+extension _RemovingDuplicates: Dependency {
     func read(into collector: Collector) -> Base.Value { collector.read(base) }
 }
 

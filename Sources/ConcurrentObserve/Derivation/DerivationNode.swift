@@ -210,7 +210,9 @@ extension DerivationNode {
     /// Returns the present evaluation when its set may be released, or when another thread
     /// publishes one. The child of a fork reads without the lock: no thread publishes there. (P18)
     @inline(never)
-    private final func loadLocked() -> Present { Fork.isInChild ? retainPresent() : lock.withLock(retainPresent) }
+    private final func loadLocked() -> Present {
+        Fork.isInChild ? retainPresent() : lock.withLock(retainPresent)
+    }
 
     private final func retainPresent() -> Present {
         // Relaxed: the lock orders the changes.

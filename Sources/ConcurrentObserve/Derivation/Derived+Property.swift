@@ -111,7 +111,7 @@ extension Derived: ObservableProperty {
 
     /// Attaches observers as long as the sources that the derived value names live. It does not
     /// keep these sources. It keeps the derived value, unless that belongs to a model. (P11)
-    public var weakAttachment: WeakAttachment<Value> {
+    public var weakAttachment: @Sendable (PropertyObserver<Value>) -> ObservationToken? {
         if isOfModel { return { [weak self] observer in self?.attach(observer) } }
         let keeper = keeper()
         return { observer in
@@ -175,15 +175,8 @@ extension ValueEncoding {
     /// not find the result in its place while its reference is pinned.
     @inlinable @inline(__always)
     static func copy(_ words: Latch.Words, ifPresent isPresent: () -> Bool) -> Value? {
-        // Safe: records are never freed; the frame is this reader's until leaveFrame().
-        let record = unsafe ThreadRecord.current
-        let frame = unsafe record.enterFrame()
-        defer {
-            unsafe frame.pointee.unpin()
-            unsafe record.leaveFrame()
+        ThreadRecord.withCopyPin { pin in
+            pin.protect(reference(in: words), ifStill: isPresent).map { _ in copy(words) }
         }
-        unsafe ValueCell<Value>.storePin(reference(in: words), in: frame)
-        AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
-        return isPresent() ? copy(words) : nil
     }
 }

@@ -2,9 +2,10 @@
 
 import Synchronization
 
+// swift-format-ignore: NoLeadingUnderscores
 /// The value of a key path such as `\.engine.healthy`, which leads from an object to a derived
 /// value of a model.
-public struct DerivedMember<Root: ConcurrentObservable, Value: Sendable>: Sendable {
+public struct _DerivedMember<Root: ConcurrentObservable, Value: Sendable>: Sendable {
     /// Returns the derived value for a root object.
     @usableFromInline internal let find: @Sendable (Root) -> Derived<Value>
 
@@ -12,16 +13,16 @@ public struct DerivedMember<Root: ConcurrentObservable, Value: Sendable>: Sendab
     internal init(_ find: @escaping @Sendable (Root) -> Derived<Value>) { self.find = find }
 }
 
-extension ObservedPath where Value: ConcurrentObservable {
+extension _ObservedPath where Value: ConcurrentObservable {
     /// The path to a derived value of the object that this path leads to.
     @inlinable
     public subscript<Next: Sendable>(
         dynamicMember member: any KeyPath<Value.Properties, Derived<Next>> & Sendable
-    ) -> DerivedMember<Root, Next> {
+    ) -> _DerivedMember<Root, Next> {
         guard last != nil else {
-            return DerivedMember { ($0 as! Value).observedProperties[keyPath: member] }
+            return _DerivedMember { ($0 as! Value).observedProperties[keyPath: member] }
         }
-        return DerivedMember { [self] root in
+        return _DerivedMember { [self] root in
             Derived(at: Path(root, self)) { collector, model in
                 collector.read(model.observedProperties[keyPath: member])
             }
@@ -29,16 +30,16 @@ extension ObservedPath where Value: ConcurrentObservable {
     }
 }
 
-extension ObservedPath where Value: OptionalConcurrentObservable {
+extension _ObservedPath where Value: _OptionalConcurrentObservable {
     /// The path to a derived value of the object that this path leads to. Its value is nil if there
     /// is no object.
     @inlinable
     public subscript<Next: Sendable>(
         dynamicMember member: any KeyPath<Value.Wrapped.Properties, Derived<Next>> & Sendable
-    ) -> DerivedMember<Root, Next?> {
-        DerivedMember { [self] root in
+    ) -> _DerivedMember<Root, Next?> {
+        _DerivedMember { [self] root in
             Derived(at: Path(root, self)) { collector, model in
-                guard let present = model.wrapped else { return nil }
+                guard let present = model._wrapped else { return nil }
                 return collector.read(present.observedProperties[keyPath: member])
             }
         }
@@ -80,9 +81,9 @@ extension ConcurrentObservable {
     /// - Parameter path: The steps, as in `\.engine.healthy`.
     @inlinable
     public func property<Value: Sendable>(
-        _ path: KeyPath<ObservedPath<Self, Self>, DerivedMember<Self, Value>>
+        _ path: KeyPath<_ObservedPath<Self, Self>, _DerivedMember<Self, Value>>
     ) -> Derived<Value> {
-        ObservedPath<Self, Self>.root[keyPath: path].find(self)
+        _ObservedPath<Self, Self>.root[keyPath: path].find(self)
     }
 
     /// Calls `body` with every change of the derived value that `path` leads to. Short for
@@ -97,7 +98,7 @@ extension ConcurrentObservable {
     /// - Complexity: O(roots).
     @inlinable
     public func observe<Value: Sendable>(
-        _ path: KeyPath<ObservedPath<Self, Self>, DerivedMember<Self, Value>>,
+        _ path: KeyPath<_ObservedPath<Self, Self>, _DerivedMember<Self, Value>>,
         options: ObservationOptions = [],
         delivery: Delivery = .inline,
         _ body: @escaping @Sendable (Change<Value>) -> Void
@@ -108,27 +109,33 @@ extension ConcurrentObservable {
 
 // MARK: - Keeping
 
-/// Keeps a derived value of a model's own properties. It is made once, when it is first needed.
-///
-/// A derived value that is made in a model's initialiser cannot name the model's properties. This
-/// one is made later, on any thread:
-///
-/// ```swift
-/// final class Car: ConcurrentObservable {
-///     let rpm = Observed(800)
-///     let stalled = Observed(false)
-///     private let storedHealth = DerivedStorage<Bool>()
-///
-///     var healthy: Derived<Bool> {
-///         storedHealth.derived { Derived(rpm, stalled) { $0 < 6_000 && !$1 } }
-///     }
-/// }
-/// ```
-///
-/// Name the properties in the function, and not the model: a function that captures the model keeps
-/// it alive. No observation keeps the derived value. The observations end with the model, and the
-/// model may keep their tokens. (P11, P12)
-public struct DerivedStorage<Value: Sendable>: ~Copyable, Sendable {
+extension Derived {
+    /// Returns this derived value, which belongs from now on to the model that keeps it. No
+    /// observation keeps it, and its observations end with the model, which may keep their tokens.
+    /// (P11, P12)
+    ///
+    /// ```swift
+    /// final class Car: ConcurrentObservable {
+    ///     let rpm = Observed(800)
+    ///     let stalled = Observed(false)
+    ///     let healthy: Derived<Bool>
+    ///
+    ///     init() { healthy = Derived(rpm, stalled) { $0 < 6_000 && !$1 }.ofModel() }
+    /// }
+    /// ```
+    ///
+    /// Call it before the first observation. Name the properties in the function, and not the
+    /// model: a function that captures the model keeps it alive.
+    public func ofModel() -> Derived {
+        isOfModel = true
+        return self
+    }
+}
+
+// swift-format-ignore: NoLeadingUnderscores
+/// Keeps a derived value of a variable with `@ConcurrentDerived`. It is made once, when it is first
+/// needed: only then does the model exist whose properties the function names. The macro uses it.
+public struct _DerivedStorage<Value: Sendable>: ~Copyable, Sendable {
     private let reference = AtomicLazyReference<Derived<Value>>()
 
     /// Makes a storage without a derived value.
@@ -138,17 +145,11 @@ public struct DerivedStorage<Value: Sendable>: ~Copyable, Sendable {
     /// threads are the first, both may make one, and both receive the same.
     ///
     /// - Parameter make: Makes the derived value. Called under no lock, on the calling thread.
-    /// - Complexity: O(1).
     public borrowing func derived(_ make: () -> Derived<Value>) -> Derived<Value> {
-        if let present = reference.load() { return present }
-        let made = make()
-        made.isOfModel = true
-        return reference.storeIfNil(made)
+        reference.load() ?? reference.storeIfNil(make().ofModel())
     }
 
     /// Ends every observation of the derived value, as if each was cancelled. Any thread; never
     /// waits. (P8)
-    ///
-    /// - Complexity: O(*n*).
     public borrowing func cancelAllObservations() { reference.load()?.cancelAllObservations() }
 }

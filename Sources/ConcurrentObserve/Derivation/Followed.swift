@@ -8,10 +8,10 @@
 /// ```
 ///
 /// The value depends on `engine` and on the `rpm` of the present engine. The members of a
-/// `Followed` are the values of the model's observed properties, and of its constants
-/// (``Constant``). A member that is a model is a `Followed`, too. `unfollowed(_:)` returns the
-/// model itself. A `Followed` belongs to one run of the function, as the reader does: to use it
-/// after the run, or on another thread, traps.
+/// `Followed` are the values of the model's observed properties, and of the constants of a class
+/// with `@ConcurrentObservable`. A member that is a model is a `Followed`, too. `get(engine)` on a
+/// `Followed` returns the model itself. A `Followed` belongs to one run of the function, as the
+/// reader does: to use it after the run, or on another thread, traps.
 @dynamicMemberLookup
 public struct Followed<Model: ConcurrentObservable> {
     // Not public: a public member would hide a property of the model that has the same name.
@@ -53,8 +53,8 @@ public struct Followed<Model: ConcurrentObservable> {
     @inlinable
     public subscript<Property: ObservableProperty>(
         dynamicMember member: KeyPath<Model.Properties, Property>
-    ) -> Followed<Property.Value.Wrapped>? where Property.Value: OptionalConcurrentObservable {
-        followedRead(member).wrapped.map { Followed<Property.Value.Wrapped>($0, followedCollector) }
+    ) -> Followed<Property.Value.Wrapped>? where Property.Value: _OptionalConcurrentObservable {
+        followedRead(member)._wrapped.map { Followed<Property.Value.Wrapped>($0, followedCollector) }
     }
 
     /// The models in an array that is the value of one of this model's properties.
@@ -81,8 +81,8 @@ extension Reader {
     @inlinable
     public borrowing func follow<Property: ObservableProperty>(
         _ property: Property
-    ) -> Followed<Property.Value.Wrapped>? where Property.Value: OptionalConcurrentObservable {
-        guard let model = self(property).wrapped else { return nil }
+    ) -> Followed<Property.Value.Wrapped>? where Property.Value: _OptionalConcurrentObservable {
+        guard let model = self(property)._wrapped else { return nil }
         return Followed(model, collector)
     }
 

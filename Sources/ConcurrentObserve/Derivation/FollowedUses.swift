@@ -3,38 +3,39 @@
 // The function of a derived value can use a model in two ways. It can read the model's variables,
 // which the derived value follows. Or it can use the model itself: then the derived value does not
 // follow what is read of it. The second use does not compile, unless the function says so:
-// `unfollowed(engine)`.
+// `get(engine)`, and `unfollowed(engine)` in a variable with `@ConcurrentDerived`.
 
+// swift-format-ignore: NoLeadingUnderscores
 /// A property as the body of a variable with `@ConcurrentDerived` reads it: as its value, or, if
 /// that is a model, as a ``Followed``. The macro makes it. Your code has no use for it.
-public struct FollowedProperty<Property: ObservableProperty, Reading>: Sendable {
+public struct _FollowedProperty<Property: ObservableProperty, Reading>: Sendable {
     @usableFromInline internal let property: Property
 
     @usableFromInline
     internal init(property: Property) { self.property = property }
 }
 
-extension FollowedProperty where Reading == Property.Value {
+extension _FollowedProperty where Reading == Property.Value {
     /// Makes a property whose value is read as it is.
     @_disfavoredOverload
     @inlinable
     public init(_ property: Property) { self.init(property: property) }
 }
 
-extension FollowedProperty where Property.Value: ConcurrentObservable, Reading == Followed<Property.Value> {
+extension _FollowedProperty where Property.Value: ConcurrentObservable, Reading == Followed<Property.Value> {
     /// Makes a property whose value is a model.
     @inlinable
     public init(_ property: Property) { self.init(property: property) }
 }
 
-extension FollowedProperty
-where Property.Value: OptionalConcurrentObservable, Reading == Followed<Property.Value.Wrapped>? {
+extension _FollowedProperty
+where Property.Value: _OptionalConcurrentObservable, Reading == Followed<Property.Value.Wrapped>? {
     /// Makes a property whose value is a model or nil.
     @inlinable
     public init(_ property: Property) { self.init(property: property) }
 }
 
-extension FollowedProperty {
+extension _FollowedProperty {
     /// Makes a property whose value is an array of models.
     @inlinable
     public init<Element: ConcurrentObservable>(
@@ -49,7 +50,7 @@ extension Reader {
     @_disfavoredOverload
     @inlinable
     public borrowing func follow<Property: ObservableProperty>(
-        _ property: FollowedProperty<Property, Property.Value>
+        _ property: _FollowedProperty<Property, Property.Value>
     ) -> Property.Value {
         self(property.property)
     }
@@ -57,7 +58,7 @@ extension Reader {
     /// Returns the model that is the value of the property.
     @inlinable
     public borrowing func follow<Property: ObservableProperty>(
-        _ property: FollowedProperty<Property, Followed<Property.Value>>
+        _ property: _FollowedProperty<Property, Followed<Property.Value>>
     ) -> Followed<Property.Value> where Property.Value: ConcurrentObservable {
         follow(property.property)
     }
@@ -65,15 +66,15 @@ extension Reader {
     /// Returns the model that is the value of the property, if there is one.
     @inlinable
     public borrowing func follow<Property: ObservableProperty>(
-        _ property: FollowedProperty<Property, Followed<Property.Value.Wrapped>?>
-    ) -> Followed<Property.Value.Wrapped>? where Property.Value: OptionalConcurrentObservable {
+        _ property: _FollowedProperty<Property, Followed<Property.Value.Wrapped>?>
+    ) -> Followed<Property.Value.Wrapped>? where Property.Value: _OptionalConcurrentObservable {
         follow(property.property)
     }
 
     /// Returns the models in the array that is the value of the property.
     @inlinable
     public borrowing func follow<Property: ObservableProperty, Element: ConcurrentObservable>(
-        _ property: FollowedProperty<Property, [Followed<Element>]>
+        _ property: _FollowedProperty<Property, [Followed<Element>]>
     ) -> [Followed<Element>] where Property.Value == [Element] {
         follow(property.property)
     }
@@ -88,14 +89,11 @@ extension Reader {
             "a derived value does not follow what is read of a model that is used as itself: read its observed variables here, as in 'engine.rpm', or write 'unfollowed(engine)' if the model itself is the result, or is compared"
     )
     public borrowing func follow<Property: ObservableProperty, Reading>(
-        _ property: FollowedProperty<Property, Reading>
+        _ property: _FollowedProperty<Property, Reading>
     ) -> Property.Value {
         fatalError("follow(_:) is unavailable")
     }
 }
-
-/// Thrown by an accessor that exists only so that the compiler rejects it.
-public struct UnfollowedModel: Error {}
 
 extension Followed {
     /// Rejects a model that is used as itself, and an optional or an array of models: the derived
@@ -109,59 +107,50 @@ extension Followed {
         *,
         deprecated,
         message:
-            "a derived value does not follow what is read of a model that is used as itself: read its observed variables here, as in 'engine.gear.number' (before a closure, bind it: 'let gear = engine.gear'), or write 'unfollowed(engine.gear)' if the model itself is the result, or is compared"
+            "a derived value does not follow what is read of a model that is used as itself: read its observed variables here, as in 'engine.gear.number' (before a closure, bind it: 'let gear = engine.gear'); if the model itself is the result, or is compared, write 'unfollowed(engine.gear)' in a variable with '@ConcurrentDerived', else 'get(engine.gear)'"
     )
     public subscript<Property: ObservableProperty>(
         dynamicMember member: KeyPath<Model.Properties, Property>
-    ) -> Property.Value where Property.Value: HoldsModels {
-        get throws(UnfollowedModel) { throw UnfollowedModel() }
+    ) -> Property.Value where Property.Value: _HoldsModels {
+        get throws { fatalError("ConcurrentObserve: a derived value does not follow a model that is used as itself.") }
     }
 }
 
 extension Followed {
-    /// Rejects a member that is neither observed nor a `Constant`. A key path to a plain `let`
-    /// looks like one to a computed variable, and the derived value would not follow what that
-    /// variable reads.
+    /// Rejects a member that is neither observed nor a constant of a macro's model. A key path to a
+    /// plain `let` looks like one to a computed variable, and the derived value would not follow
+    /// what that variable reads.
     @_disfavoredOverload
     @available(
         *,
         unavailable,
         message:
-            "the member is not observed, so that a derived value cannot follow it: if it never changes, declare it as a Constant, or read it of the model itself, as in 'unfollowed(engine).number'; else declare it as Observed"
+            "the member is not observed, so that a derived value cannot follow it: if it never changes, read it of the model itself, as in 'get(engine).number', or in 'unfollowed(engine).number' in a variable with '@ConcurrentDerived'; else declare it as Observed"
     )
     public subscript<Member>(dynamicMember member: KeyPath<Model, Member>) -> Member {
         fatalError("the member is unavailable")
     }
 }
 
-/// Returns the model itself, in the function of a derived value: as its result, or to compare it.
-/// The derived value does not follow what is read of it.
-@inlinable
-public func unfollowed<Model: ConcurrentObservable>(_ model: Followed<Model>) -> Model { model.followedModel }
+extension Reader {
+    /// Returns the model itself, as the function's result, or to compare it. The derived value does
+    /// not follow what is read of it.
+    @inlinable
+    public borrowing func callAsFunction<Model: ConcurrentObservable>(_ model: Followed<Model>) -> Model {
+        model.followedModel
+    }
 
-/// Returns the model itself, if there is one. The derived value does not follow what is read of it.
-@_disfavoredOverload
-@inlinable
-public func unfollowed<Model: ConcurrentObservable>(_ model: Followed<Model>?) -> Model? { model?.followedModel }
+    /// Returns the model itself, if there is one. The derived value does not follow what is read of
+    /// it.
+    @_disfavoredOverload
+    @inlinable
+    public borrowing func callAsFunction<Model: ConcurrentObservable>(_ model: Followed<Model>?) -> Model? {
+        model?.followedModel
+    }
 
-/// Returns the models themselves. The derived value does not follow what is read of them.
-@inlinable
-public func unfollowed<Model: ConcurrentObservable>(_ models: [Followed<Model>]) -> [Model] {
-    models.map(\.followedModel)
+    /// Returns the models themselves. The derived value does not follow what is read of them.
+    @inlinable
+    public borrowing func callAsFunction<Model: ConcurrentObservable>(_ models: [Followed<Model>]) -> [Model] {
+        models.map(\.followedModel)
+    }
 }
-
-/// Returns the model. The variable with `@ConcurrentDerived` calls this when its body runs outside
-/// the derived value.
-@inlinable
-public func unfollowed<Model: ConcurrentObservable>(_ model: Model) -> Model { model }
-
-/// Returns the model, if there is one. The variable with `@ConcurrentDerived` calls this when its
-/// body runs outside the derived value.
-@_disfavoredOverload
-@inlinable
-public func unfollowed<Model: ConcurrentObservable>(_ model: Model?) -> Model? { model }
-
-/// Returns the models. The variable with `@ConcurrentDerived` calls this when its body runs outside
-/// the derived value.
-@inlinable
-public func unfollowed<Model: ConcurrentObservable>(_ models: [Model]) -> [Model] { models }

@@ -76,10 +76,10 @@ extension ObservableProperty {
         Derived(self, second, fileID: fileID, line: line, compute: transform)
     }
 
-    /// Returns a derived value that has this property's values, but leaves out a value if
-    /// `areEqual` accepts it as equal to the last one kept. A slow drift is noticed, since each
-    /// value is compared with the last one kept, not with the one before it. The derived value
-    /// retains this property.
+    /// Returns a property that has this property's values, but leaves out a value if `areEqual`
+    /// accepts it as equal to the last one kept. A slow drift is noticed, since each value is
+    /// compared with the last one kept, not with the one before it. It is a derived value, with
+    /// versions of its own, and retains this property.
     ///
     /// An observer whose `Buffering` drops changes compares a value with the last one that it has
     /// received itself.
@@ -94,7 +94,7 @@ extension ObservableProperty {
         fileID: StaticString = #fileID,
         line: UInt = #line,
         by areEqual: @escaping @Sendable (Value, Value) -> Bool
-    ) -> Derived<Value> {
+    ) -> some ObservableProperty<Value> {
         Derived(fileID, line, areEqual: areEqual, namesSources: true) { [self] collector in
             if collector.outcome.isWeakening {
                 return collector.weaken(self, compute: { $0 }) { $0.finish($1, areEqual) }

@@ -40,7 +40,7 @@ extension Collector {
         // The compiler knows the results of these casts where it specialises this function.
         if let property = property as? Observed<Property.Value> { return read(property) }
         if let derived = property as? Derived<Property.Value> { return derived.read(into: self) }
-        if let constant = property as? Constant<Property.Value> { return constant.value }
+        if let constant = property as? _Constant<Property.Value> { return constant.value }
         return readOther(property)
     }
 
@@ -181,7 +181,7 @@ extension Collector {
         trapElsewhere()
         guard outcome.run != run else { return }
         fatalError(
-            "ConcurrentObserve: the function of a derived value has kept a followed model beyond its run. Follow the model again in each run, or keep what 'unfollowed(_:)' gives."
+            "ConcurrentObserve: the function of a derived value has kept a followed model beyond its run. Follow the model again in each run, or keep the model itself, which 'get(engine)' returns."
         )
     }
 }

@@ -13,7 +13,7 @@ extension ConcurrentObserveDiagnostics {
     ///   once.
     @available(*, noasync, message: "it blocks the thread: call it from a thread of your own")
     @discardableResult
-    public static func drain(deadline: ContinuousClock.Instant? = nil) -> DrainOutcome {
+    public static func drain(deadline: ContinuousClock.Instant? = nil) -> WaitOutcome {
         if ThreadRecord.isInsideCallback { return .deferred }
         OwnerWatch.sweep()
         return ReclamationThread.shared.drain(until: deadline)

@@ -1,24 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A callback that was running at the moment of the look.
-public struct RunningCallback: Sendable, Identifiable {
-    /// Distinguishes one call of a callback from other calls, also of the same observer.
-    public struct ID: Sendable, Hashable {
-        fileprivate let sighting: CallbackAges.Sighting
-    }
-
-    /// Identifies the call. It is the same in every look that finds this call.
-    public let id: ID
-
-    /// How long the callback has been seen running: a lower bound, counted from the first look that
-    /// found it.
-    public let age: Duration
-
-    /// The label of its observation, or, if that has none, of the property or registry; nil if
-    /// neither has one. If the observation has ended, the label of its source may be missing.
-    public let label: String?
-}
-
 extension ConcurrentObserveDiagnostics {
     /// Returns the callbacks that have been seen running for at least `age`, the oldest first. Use
     /// it for warnings about stuck callbacks.
@@ -30,7 +11,7 @@ extension ConcurrentObserveDiagnostics {
     ///
     /// - Complexity: O(threads); for each returned callback, O(sources with a label and their
     ///   observers).
-    public static func callbacks(runningFor age: Duration) -> [RunningCallback] {
+    public static func callbacks(runningFor age: Duration) -> [ObservationReport] {
         let running = CallbackAges.shared.look()
         let now = ContinuousClock.now
         return
@@ -38,11 +19,12 @@ extension ConcurrentObserveDiagnostics {
             .filter { $0.since.duration(to: now) >= age }
             .sorted { $0.since < $1.since }
             .map { sighting, since in
-                RunningCallback(
-                    id: RunningCallback.ID(sighting: sighting),
-                    age: since.duration(to: now),
+                ObservationReport(
+                    identity: .call(sighting),
                     label: LabelledObservations.label(ofObserverAt: sighting.current)
-                        ?? LabelledRegistries.label(ofObserverAt: sighting.current)
+                        ?? LabelledRegistries.label(ofObserverAt: sighting.current),
+                    age: since.duration(to: now),
+                    counts: nil
                 )
             }
     }

@@ -53,7 +53,7 @@ internal final class CallbackAges: @unchecked Sendable {
     private func sighting(in frame: UnsafeMutablePointer<Frame>) -> Sighting? {
         // Safe: frames are never freed. Relaxed, both: a statistic; the addresses are compared, not
         // followed.
-        let current = unsafe frame.pointee.current.load(ordering: .relaxed)
+        let current = unsafe frame.pointee.current.address.load(ordering: .relaxed)
         guard current != 0 else { return nil }
         let passes = unsafe frame.pointee.passes.load(ordering: .relaxed)
         return Sighting(frame: UInt(bitPattern: frame), passes: passes, current: current)

@@ -2,58 +2,39 @@
 
 public import Synchronization
 
-/// Says which table or value, and which observer, one pass on one thread is using. Written by its
-/// thread, read by every scan.
+/// Says which table or value, and which observer, one pass on one thread is using.
 ///
 /// A nested pass has its own frame. The frames of the outer passes stay valid.
 @usableFromInline
 internal struct Frame: ~Copyable {
-    /// The address of the table that the pass walks, or of the value that it reads, or 0. While the
-    /// address is stored here, the table or value stays allocated.
-    @usableFromInline let pin: Atomic<UInt>
+    /// Protects the table that the pass walks, or the value that it lends.
+    @usableFromInline let pin = HazardPointer()
 
-    /// The hazard pointer: the address of the observer that the pass may be calling, or 0. While
-    /// the address is stored here, the observer's closure stays alive.
-    @usableFromInline let current: Atomic<UInt>
+    /// Protects the closure of the observer that the pass may be calling.
+    @usableFromInline let current = HazardPointer()
 
     /// The number of passes that have used this frame. It distinguishes one long callback from many
     /// short ones. Wrapping around is harmless.
-    @usableFromInline let passes: Atomic<UInt>
+    @usableFromInline let passes = Atomic<UInt>(0)
 
     /// Extends the frame to 32 bytes, so that a cache line holds two frames, and an index is a
     /// shift.
     private let padding: UInt = 0
 
-    init() {
-        pin = Atomic(0)
-        current = Atomic(0)
-        passes = Atomic(0)
-    }
-}
+    init() {}
 
-extension Frame {
-    // Reason for the compiler barriers below: the optimiser moves the retain of an object that user
-    // code returns down to the object's use. It moves it across atomic stores of any ordering,
-    // because they touch no reference count, but not across these barriers. (The C11 orderings act
-    // between threads. The barrier emits no instruction, and acts between the compiler and this
-    // thread.)
-
-    /// Ends the use of the pinned table or value.
+    /// Begins a pass that calls observers.
     @inlinable @inline(__always)
-    borrowing func unpin() {
-        compilerBarrier()
-        // Release: the reads happen before the reclaiming; pairs with the acquire in the scans.
-        pin.store(0, ordering: .releasing)
+    borrowing func countPass() {
+        // Relaxed: a statistic with one writer.
+        passes.store(passes.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
     }
 
     /// Ends the last callback, then the use of the pinned table or value.
     @inlinable @inline(__always)
     borrowing func clear() {
-        compilerBarrier()
-        // Release: the effects of the callback happen before the closure is reclaimed; pairs with
-        // the acquires in the scans.
-        current.store(0, ordering: .releasing)
-        unpin()
+        current.clear()
+        pin.clear()
     }
 }
 

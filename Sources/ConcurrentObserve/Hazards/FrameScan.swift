@@ -2,28 +2,27 @@
 
 import Synchronization
 
-/// The addresses that the frames of all threads hold at the moment of the scan.
+/// The addresses that the hazard pointers of all threads hold at the moment of the scan.
 internal struct FrameScan {
     /// The number of records.
     private(set) var recordCount = 0
     private var pins: [UInt] = []
     private var currents: [UInt] = []
 
-    /// Reads every frame in use.
+    /// Reads every hazard pointer in use.
     ///
     /// Call it after the barrier that makes the relevant stores for the items visible: a grace
     /// period for pins of tables, `AsymmetricBarrier.heavy()` for pins of values and for current
     /// observers.
     init() {
+        func note(_ address: UInt, in list: inout [UInt]) { if address != 0 { list.append(address) } }
+        // Safe, all: records and frames are never freed.
         unsafe ThreadRecords.shared.forEach { record in
             recordCount += 1
+            unsafe note(record.pointee.copyPin.scanned, in: &pins)
             unsafe record.forEachFrame { frame in
-                // Acquire, both: pair with the releases at the end of a pass; the work of the pass
-                // happens before the reclaiming.
-                let pin = unsafe frame.pointee.pin.load(ordering: .acquiring)
-                let current = unsafe frame.pointee.current.load(ordering: .acquiring)
-                if pin != 0 { pins.append(pin) }
-                if current != 0 { currents.append(current) }
+                unsafe note(frame.pointee.pin.scanned, in: &pins)
+                unsafe note(frame.pointee.current.scanned, in: &currents)
             }
         }
         pins.sort()
@@ -33,7 +32,7 @@ internal struct FrameScan {
     /// Whether the scan has seen a running callback in any frame.
     var holdsObservers: Bool { !currents.isEmpty }
 
-    /// Whether some frame pins `address`.
+    /// Whether some thread pins `address`.
     ///
     /// - Complexity: O(log *n*), where *n* is the number of frames in use.
     func isPinned(_ address: UInt) -> Bool { pins.containsSorted(address) }
@@ -48,8 +47,7 @@ internal struct FrameScan {
         var found = false
         unsafe ThreadRecords.shared.forEach { record in
             unsafe record.forEachFrame { frame in
-                // Acquire: pairs with the release that ends the callback.
-                if unsafe frame.pointee.current.load(ordering: .acquiring) == address { found = true }
+                if unsafe frame.pointee.current.scanned == address { found = true }
             }
         }
         return found

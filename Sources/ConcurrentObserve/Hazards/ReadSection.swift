@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import Synchronization
+
 /// A section of a few instructions in which a thread may load a published pointer and pin it:
 /// liburcu's read-side critical section.
 ///
@@ -16,6 +18,21 @@ internal enum ReadSection {
     @inlinable @inline(__always)
     static func leave() {
         UserspaceRCU.leave()
+    }
+}
+
+extension HazardPointer {
+    /// Protects the table whose address `load` returns. Returns the address, or 0 if there is no
+    /// table.
+    @inlinable @inline(__always)
+    borrowing func protectTable(_ load: () -> UInt) -> UInt {
+        ReadSection.enter()
+        let table = load()
+        // Relaxed: the thread that frees the table waits for this section, which makes the pin
+        // visible.
+        address.store(table, ordering: .relaxed)
+        ReadSection.leave()
+        return table
     }
 }
 

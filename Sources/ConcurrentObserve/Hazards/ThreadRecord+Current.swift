@@ -5,15 +5,13 @@ extension ThreadRecord {
     /// takes over a free one.
     @inlinable @inline(__always)
     static var current: UnsafeMutablePointer<ThreadRecord> {
-        if let record = unsafe CurrentThread.record {
-            // Safe: only `attach` stores into the variable, and records are never freed.
-            return unsafe record.assumingMemoryBound(to: ThreadRecord.self)
-        }
+        if let record = unsafe own { return unsafe record }
         return unsafe attach()
     }
 
     /// The calling thread's record, if it has one.
-    private static var own: UnsafeMutablePointer<ThreadRecord>? {
+    @inlinable @inline(__always)
+    static var own: UnsafeMutablePointer<ThreadRecord>? {
         // Safe: only `attach` stores into the variable, and records are never freed.
         unsafe CurrentThread.record?.assumingMemoryBound(to: ThreadRecord.self)
     }

@@ -3,6 +3,33 @@
 import Synchronization
 
 // How a thread uses its own frames.
+extension ThreadRecord {
+    /// Calls `body` with a frame of the calling thread, which is `body`'s until it returns.
+    @inlinable @inline(__always)
+    static func withFrame<Result, Failure: Error>(
+        _ body: (UnsafeMutablePointer<Frame>) throws(Failure) -> Result
+    ) throws(Failure) -> Result {
+        // Safe: records and frames are never freed.
+        let record = unsafe current
+        let frame = unsafe record.enterFrame()
+        defer {
+            unsafe frame.pointee.clear()
+            unsafe record.leaveFrame()
+        }
+        return try unsafe body(frame)
+    }
+
+    /// Calls `body` with the thread's hazard pointer for reads by copying. `body` must run no user
+    /// code and must not call this function: the inner call would end the outer protection.
+    @inlinable @inline(__always)
+    static func withCopyPin<Result>(_ body: (borrowing HazardPointer) -> Result) -> Result {
+        // Safe: records are never freed.
+        let record = unsafe current
+        defer { unsafe record.pointee.copyPin.clear() }
+        return unsafe body(record.pointee.copyPin)
+    }
+}
+
 extension UnsafeMutablePointer<ThreadRecord> {
     /// Returns the frame of the pass that starts now, one level deeper than the last.
     @inlinable @inline(__always)

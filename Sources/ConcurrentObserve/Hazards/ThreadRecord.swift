@@ -6,25 +6,24 @@
 // address first. A thread that wants to free an object reads all published addresses, and frees
 // only what none of them names. The room uses Platform.
 //
-// The main types. Begin with `Frame.swift`.
-// - `Frame`: the pin (a table or a value) and the hazard pointer `current` (an observer) of a pass.
-// - `ThreadRecord`: one thread's frames, and the words that the rooms above keep for a thread.
+// The main types. Begin with `HazardPointer.swift`.
+// - `HazardPointer`: a word that protects one object. `protect` is the way to use it.
+// - `Frame`: the hazard pointers of a pass: `pin` (a table or a value) and `current` (an observer).
+// - `ThreadRecord`: one thread's frames, its `copyPin` for reads by copying, and the words that the
+//   rooms above keep for a thread.
 // - `ThreadRecords`: the list of all records. Records are only added, and reused, never freed.
 // - `ReadSection`: a few instructions that a grace period waits for.
-// - `FrameScan`: the addresses that all frames hold at one moment.
+// - `FrameScan`: the addresses that all hazard pointers hold at one moment.
 //
 // The life of a record: `ThreadRecord.current` finds the thread's record, or `attach` takes a free
-// one, or makes one and pushes it on the list. `enterFrame` begins a pass, which is one level
-// deeper than the last, and `leaveFrame` ends it. When the thread exits, `ThreadRecords.release`
-// keeps the record for the next new thread. (P17)
+// one, or makes one and pushes it on the list. `withFrame` runs a pass, which is one level deeper
+// than the last. When the thread exits, `ThreadRecords.release` keeps the record for the next new
+// thread. (P17)
 //
 // There are two ways to protect an object:
-// 1. A table: enter a `ReadSection`, load the address, store it in the pin, leave the section. The
-//    thread that retires the table waits for a grace period, and then scans.
-// 2. A value or an observer: store the address, execute the light barrier, and look whether the
-//    object is still the present one. The thread that retires it replaces it first, executes the
-//    heavy barrier, and then scans. So either the first thread finds that the object was replaced,
-//    or the scan finds the address.
+// 1. A table, by `protectTable`: enter a `ReadSection`, load the address, store it in the pin,
+//    leave the section. The thread that retires the table waits for a grace period, and then scans.
+// 2. A value or an observer, by `protect`: see `HazardPointer`.
 //
 // Every part of the room obeys these rules:
 // - Between entering and leaving a read section no user code runs. (P5)
@@ -53,6 +52,10 @@ internal struct ThreadRecord: ~Copyable {
     /// The number of frames in use: the nesting of passes on this thread. Only the owner writes it;
     /// scans look at this number of frames.
     @usableFromInline let depth = Atomic<Int>(0)
+
+    /// Protects the value that the thread is copying. Copying runs no user code, so such reads do
+    /// not nest, and need no frame.
+    @usableFromInline let copyPin = HazardPointer()
 
     /// The innermost `DeliveryScope` of the thread, if there is one. Only the owner uses it; the
     /// room above knows its type.

@@ -9,7 +9,7 @@
 /// final class Car: ConcurrentObservable { let engine = Observed(Engine()) }
 /// let token = car.observe(\.engine.rpm) { change in print(change.new) }
 /// ```
-public protocol ConcurrentObservable: AnyObject, Sendable, HoldsModels {
+public protocol ConcurrentObservable: AnyObject, Sendable, _HoldsModels {
     /// The type that has the observed properties: the class itself, unless it says otherwise.
     associatedtype Properties: Sendable = Self
 
@@ -23,25 +23,30 @@ extension ConcurrentObservable where Properties == Self {
     public var observedProperties: Self { self }
 }
 
+// swift-format-ignore: NoLeadingUnderscores
 /// An optional object that paths may go through. `Optional` adopts it; nothing else needs to.
-public protocol OptionalConcurrentObservable: HoldsModels {
+public protocol _OptionalConcurrentObservable: _HoldsModels {
     /// The type of the object.
     associatedtype Wrapped: ConcurrentObservable
 
+    // swift-format-ignore: NoLeadingUnderscores
     /// The object, if there is one.
-    var wrapped: Wrapped? { get }
+    var _wrapped: Wrapped? { get }
 }
 
-extension Optional: OptionalConcurrentObservable where Wrapped: ConcurrentObservable {
-    public var wrapped: Wrapped? { self }
+extension Optional: _OptionalConcurrentObservable where Wrapped: ConcurrentObservable {
+    // swift-format-ignore: NoLeadingUnderscores
+    @_documentation(visibility: internal)
+    public var _wrapped: Wrapped? { self }
 }
 
+// swift-format-ignore: NoLeadingUnderscores
 /// A model, an optional model or an array of models: a derived value can follow it. No other type
 /// needs to adopt it.
-public protocol HoldsModels {}
+public protocol _HoldsModels {}
 
-extension Optional: HoldsModels where Wrapped: ConcurrentObservable {}
-extension Array: HoldsModels where Element: ConcurrentObservable {}
+extension Optional: _HoldsModels where Wrapped: ConcurrentObservable {}
+extension Array: _HoldsModels where Element: ConcurrentObservable {}
 
 extension ConcurrentObservable {
     /// Unavailable unless the class says what can be observed: see `ObservationSource`.
@@ -70,7 +75,7 @@ extension ConcurrentObservable {
     /// - Complexity: O(steps). A replacement: O(steps below it).
     @inlinable
     public func observe<Value: Sendable>(
-        _ path: PathTo<Self, Value>,
+        _ path: KeyPath<_ObservedPath<Self, Self>, _ObservedPath<Self, Value>>,
         options: ObservationOptions = [],
         delivery: Delivery = .inline,
         _ body: @escaping @Sendable (Change<Value>) -> Void
@@ -81,20 +86,21 @@ extension ConcurrentObservable {
 
 // MARK: - Diagnosing
 
+// swift-format-ignore: NoLeadingUnderscores
 /// A member that a path names and that cannot be observed: a plain `let`, a computed property, a
 /// registry.
 ///
 /// It exists only for the compiler's messages. Without it, the compiler would say of such a path
 /// only that no subscript matches.
-public struct UnobservedMember<Value> {
+public struct _UnobservedMember<Value> {
     private init() {}
 }
 
-extension ObservedPath where Value: ConcurrentObservable {
+extension _ObservedPath where Value: ConcurrentObservable {
     /// Matches a member that cannot be observed, so that the compiler can say so. It is never
     /// called.
     @_disfavoredOverload
-    public subscript<Member>(dynamicMember member: KeyPath<Value.Properties, Member>) -> UnobservedMember<Member> {
+    public subscript<Member>(dynamicMember member: KeyPath<Value.Properties, Member>) -> _UnobservedMember<Member> {
         fatalError("ConcurrentObserve: a path ends in a member that is not observed. Declare it as Observed.")
     }
 }
@@ -107,7 +113,8 @@ extension ConcurrentObservable {
         unavailable,
         message: "the path ends in a member that is not observed: declare it as Observed, WeakObserved or ReadOnly"
     )
-    public func property<Value>(_ path: KeyPath<ObservedPath<Self, Self>, UnobservedMember<Value>>) -> Observed<Value> {
+    public func property<Value>(_ path: KeyPath<_ObservedPath<Self, Self>, _UnobservedMember<Value>>) -> Observed<Value>
+    {
         fatalError("property(_:) is unavailable")
     }
 
@@ -119,7 +126,7 @@ extension ConcurrentObservable {
         message: "the path ends in a member that is not observed: declare it as Observed, WeakObserved or ReadOnly"
     )
     public func observe<Value>(
-        _ path: KeyPath<ObservedPath<Self, Self>, UnobservedMember<Value>>,
+        _ path: KeyPath<_ObservedPath<Self, Self>, _UnobservedMember<Value>>,
         options: ObservationOptions = [],
         delivery: Delivery = .inline,
         _ body: @escaping @Sendable (Change<Value>) -> Void

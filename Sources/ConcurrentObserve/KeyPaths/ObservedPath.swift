@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// swift-format-ignore: NoLeadingUnderscores
 /// The steps from an object to an observed property: what a key path such as `\.engine.rpm` is
 /// evaluated on.
 ///
@@ -7,7 +8,7 @@
 /// path with an optional step is optional, but never doubly so: nil means that a step is nil, or
 /// that the last value is nil.
 @dynamicMemberLookup
-public struct ObservedPath<Root: ConcurrentObservable, Value: Sendable>: Sendable {
+public struct _ObservedPath<Root: ConcurrentObservable, Value: Sendable>: Sendable {
     /// The steps before the last one.
     @usableFromInline internal let links: [PathLink]
     /// The last step; nil for the root itself.
@@ -23,17 +24,13 @@ public struct ObservedPath<Root: ConcurrentObservable, Value: Sendable>: Sendabl
     }
 }
 
-/// A key path from `Root` over observed properties to one of `Value`.
-public typealias PathTo<Root: ConcurrentObservable, Value: Sendable> =
-    KeyPath<ObservedPath<Root, Root>, ObservedPath<Root, Value>>
-
-extension ObservedPath where Root == Value {
+extension _ObservedPath where Root == Value {
     /// The path without steps: it leads to the root itself.
     @inlinable
-    internal static var root: ObservedPath { ObservedPath(links: [], last: nil, absent: nil) }
+    internal static var root: _ObservedPath { _ObservedPath(links: [], last: nil, absent: nil) }
 }
 
-extension ObservedPath {
+extension _ObservedPath {
     /// The property that the path leads to, if the path has one step and shows that property's
     /// values unchanged; nil otherwise.
     @inlinable
@@ -42,14 +39,18 @@ extension ObservedPath {
     }
 
     /// The path with one more step.
+    ///
+    /// - Parameters:
+    ///   - absent: The value of the path while a step is nil.
+    ///   - follow: Returns the object that a value of this path leads to, if any.
     @inlinable
-    internal func followed<Next: Sendable, Traversal: PathTraversal>(
+    internal func followed<Next: Sendable>(
         by next: PathStep<Next>,
-        through traversal: Traversal.Type,
-        absent: Next? = nil
-    ) -> ObservedPath<Root, Next> where Traversal.Value == Value {
-        ObservedPath<Root, Next>(
-            links: links + (last.map { [PassedStep<Traversal>($0)] } ?? []),
+        absent: Next? = nil,
+        _ follow: @escaping @Sendable (Value) -> PathObject?
+    ) -> _ObservedPath<Root, Next> {
+        _ObservedPath<Root, Next>(
+            links: links + (last.map { [PassedStep($0, follow)] } ?? []),
             last: next,
             absent: absent
         )
@@ -58,29 +59,27 @@ extension ObservedPath {
 
 // MARK: - Members
 
-extension ObservedPath where Value: ConcurrentObservable {
+extension _ObservedPath where Value: ConcurrentObservable {
     /// The path to a property of the object that this path leads to.
     @inlinable
     public subscript<Next: Sendable>(
         dynamicMember member: any KeyPath<Value.Properties, Observed<Next>> & Sendable
-    ) -> ObservedPath<Root, Next> {
-        followed(by: MemberStep<Value, PlainMember<Observed<Next>>>(member), through: ThroughObject<Value>.self)
+    ) -> _ObservedPath<Root, Next> {
+        followed(by: MemberStep<Value, PlainMember<Observed<Next>>>(member)) { $0 }
     }
 }
 
-extension ObservedPath where Value: OptionalConcurrentObservable {
+extension _ObservedPath where Value: _OptionalConcurrentObservable {
     /// The path to a property of the object that this path leads to. Its value is nil while there
     /// is no object.
     @_disfavoredOverload
     @inlinable
     public subscript<Next: Sendable>(
         dynamicMember member: any KeyPath<Value.Wrapped.Properties, Observed<Next>> & Sendable
-    ) -> ObservedPath<Root, Next?> {
-        followed(
-            by: MemberStep<Value.Wrapped, OptionalMember<Observed<Next>>>(member),
-            through: ThroughOptional<Value>.self,
-            absent: .some(nil)
-        )
+    ) -> _ObservedPath<Root, Next?> {
+        followed(by: MemberStep<Value.Wrapped, OptionalMember<Observed<Next>>>(member), absent: .some(nil)) {
+            $0._wrapped
+        }
     }
 
     /// The path to an optional property of the object that this path leads to. Its value is nil,
@@ -89,69 +88,57 @@ extension ObservedPath where Value: OptionalConcurrentObservable {
     @inlinable
     public subscript<Next: Sendable>(
         dynamicMember member: any KeyPath<Value.Wrapped.Properties, Observed<Next?>> & Sendable
-    ) -> ObservedPath<Root, Next?> {
-        followed(
-            by: MemberStep<Value.Wrapped, PlainMember<Observed<Next?>>>(member),
-            through: ThroughOptional<Value>.self,
-            absent: .some(nil)
-        )
+    ) -> _ObservedPath<Root, Next?> {
+        followed(by: MemberStep<Value.Wrapped, PlainMember<Observed<Next?>>>(member), absent: .some(nil)) {
+            $0._wrapped
+        }
     }
 }
 
 // MARK: - Weak members
 
-extension ObservedPath where Value: ConcurrentObservable {
+extension _ObservedPath where Value: ConcurrentObservable {
     /// The path to the referent of a weak property. Its value is nil while there is no referent.
     public subscript<Next: WeaklyObservable>(
         dynamicMember member: any KeyPath<Value.Properties, WeakObserved<Next>> & Sendable
-    ) -> ObservedPath<Root, Next?> {
-        followed(
-            by: MemberStep<Value, WeakMember<Next>>(member),
-            through: ThroughObject<Value>.self,
-            absent: .some(nil)
-        )
+    ) -> _ObservedPath<Root, Next?> {
+        followed(by: MemberStep<Value, WeakMember<Next>>(member), absent: .some(nil)) { $0 }
     }
 }
 
-extension ObservedPath where Value: OptionalConcurrentObservable {
+extension _ObservedPath where Value: _OptionalConcurrentObservable {
     /// The path to the referent of a weak property of the object that this path leads to. Its value
     /// is nil while there is no object or no referent.
     public subscript<Next: WeaklyObservable>(
         dynamicMember member: any KeyPath<Value.Wrapped.Properties, WeakObserved<Next>> & Sendable
-    ) -> ObservedPath<Root, Next?> {
-        followed(
-            by: MemberStep<Value.Wrapped, WeakMember<Next>>(member),
-            through: ThroughOptional<Value>.self,
-            absent: .some(nil)
-        )
+    ) -> _ObservedPath<Root, Next?> {
+        followed(by: MemberStep<Value.Wrapped, WeakMember<Next>>(member), absent: .some(nil)) { $0._wrapped }
     }
 }
 
 // MARK: - Read-only members
 
-extension ObservedPath where Value: ConcurrentObservable {
+extension _ObservedPath where Value: ConcurrentObservable {
     /// The path to a property that the object shows read-only.
     @inlinable
     public subscript<Next: Sendable>(
         dynamicMember member: any KeyPath<Value.Properties, ReadOnly<Next>> & Sendable
-    ) -> ObservedPath<Root, Next> {
-        followed(by: MemberStep<Value, PlainMember<ReadOnly<Next>>>(member), through: ThroughObject<Value>.self)
+    ) -> _ObservedPath<Root, Next> {
+        followed(by: MemberStep<Value, PlainMember<ReadOnly<Next>>>(member)) { $0 }
     }
 }
 
-extension ObservedPath where Value: OptionalConcurrentObservable {
+extension _ObservedPath where Value: _OptionalConcurrentObservable {
     /// The path to a property that the object shows read-only. Its value is nil while there is no
     /// object.
     @_disfavoredOverload
     @inlinable
     public subscript<Next: Sendable>(
         dynamicMember member: any KeyPath<Value.Wrapped.Properties, ReadOnly<Next>> & Sendable
-    ) -> ObservedPath<Root, Next?> {
-        followed(
-            by: MemberStep<Value.Wrapped, OptionalMember<ReadOnly<Next>>>(member),
-            through: ThroughOptional<Value>.self,
-            absent: .some(nil)
-        )
+    ) -> _ObservedPath<Root, Next?> {
+        followed(by: MemberStep<Value.Wrapped, OptionalMember<ReadOnly<Next>>>(member), absent: .some(nil)) {
+            $0._wrapped
+        }
     }
 
     /// The path to an optional property that the object shows read-only. Its value is nil, too,
@@ -159,11 +146,9 @@ extension ObservedPath where Value: OptionalConcurrentObservable {
     @inlinable
     public subscript<Next: Sendable>(
         dynamicMember member: any KeyPath<Value.Wrapped.Properties, ReadOnly<Next?>> & Sendable
-    ) -> ObservedPath<Root, Next?> {
-        followed(
-            by: MemberStep<Value.Wrapped, PlainMember<ReadOnly<Next?>>>(member),
-            through: ThroughOptional<Value>.self,
-            absent: .some(nil)
-        )
+    ) -> _ObservedPath<Root, Next?> {
+        followed(by: MemberStep<Value.Wrapped, PlainMember<ReadOnly<Next?>>>(member), absent: .some(nil)) {
+            $0._wrapped
+        }
     }
 }

@@ -8,7 +8,7 @@
 //
 // Begin with `PathObservation.swift`.
 // - `Path`: a root object and the steps from there; the public property.
-// - `ObservedPath`: the steps: a `PathLink` for each step before the last, and one `PathStep`.
+// - `_ObservedPath`: the steps: a `PathLink` for each step before the last, and one `PathStep`.
 // - `PathObservation`: one observation: its links, its leaf, and the user's observer.
 // - `PathLeaf`: the end of the path at one property; gives that property's changes path versions.
 // - `DrainLoop`: lets one thread at a time relink a path. Another thread leaves a note and goes on.
@@ -65,10 +65,10 @@
 /// come on a thread of the library; `drain` waits for that delivery.
 public struct Path<Root: ConcurrentObservable, Value: Sendable>: ObservableProperty {
     @usableFromInline internal let root: Root
-    @usableFromInline internal let steps: ObservedPath<Root, Value>
+    @usableFromInline internal let steps: _ObservedPath<Root, Value>
 
     @usableFromInline
-    internal init(_ root: Root, _ steps: ObservedPath<Root, Value>) {
+    internal init(_ root: Root, _ steps: _ObservedPath<Root, Value>) {
         if steps.last == nil {
             fatalError("ConcurrentObserve: a path needs a step. Name a property, as in \\.name.")
         }
@@ -87,8 +87,10 @@ extension ConcurrentObservable {
     ///
     /// - Parameter path: The steps, as in `\.engine.rpm`.
     @inlinable
-    public func property<Value: Sendable>(_ path: PathTo<Self, Value>) -> Path<Self, Value> {
-        Path(self, ObservedPath<Self, Self>.root[keyPath: path])
+    public func property<Value: Sendable>(_ path: KeyPath<_ObservedPath<Self, Self>, _ObservedPath<Self, Value>>)
+        -> Path<Self, Value>
+    {
+        Path(self, _ObservedPath<Self, Self>.root[keyPath: path])
     }
 }
 
@@ -177,19 +179,18 @@ extension Path {
     }
 
     /// Attaches an observer without retaining the root; nil once the root is gone. (P11)
-    public var weakAttachment: WeakAttachment<Value> {
+    public var weakAttachment: @Sendable (PropertyObserver<Value>) -> ObservationToken? {
         { [weak root, steps] observer in root.map { Path($0, steps).attach(observer) } }
     }
 
     /// Begins an observation of a path that is not simply one property.
     @usableFromInline
     internal func attachAlong(_ observer: PropertyObserver<Value>) -> ObservationToken {
+        if let token = steps.last?.attach(observer, along: steps.links, from: root) { return token }
         switch observer.form {
         case .inline(let callback):
-            if observer.isComparing, let kept = steps.kept { return kept.attach(observer, from: root) }
             return attach(observer.options, owner: observer.owner, nil) { $0.setCallback(callback) }
         case .mailbox(let factory):
-            if let kept = steps.kept { return kept.attach(observer, from: root) }
             return attach(factory.make(), observer.options, owner: observer.owner)
         }
     }

@@ -36,52 +36,31 @@ internal class PathLink: @unchecked Sendable {
 
 /// The link that takes the place of a step when the path gets one more.
 @usableFromInline
-internal final class PassedStep<Traversal: PathTraversal>: PathLink, @unchecked Sendable {
+internal final class PassedStep<Value: Sendable>: PathLink, @unchecked Sendable {
     // Unchecked: constants only.
-    private let step: PathStep<Traversal.Value>
+    private let step: PathStep<Value>
+    /// Returns the object that a value leads to, if any.
+    private let follow: @Sendable (Value) -> PathObject?
 
     @usableFromInline
-    init(_ step: PathStep<Traversal.Value>) {
-        self.step = step
+    init(_ step: PathStep<Value>, _ follow: @escaping @Sendable (Value) -> PathObject?) {
+        (self.step, self.follow) = (step, follow)
         super.init(step)
     }
 
     override func object(of property: PathObject, in transaction: borrowing Transaction) -> PathObject? {
-        Traversal.object(in: step.draft(of: property, in: transaction))
+        follow(step.draft(of: property, in: transaction))
     }
 
     override func attach(_ observer: VersionedObserver, of property: PathObject) -> (
         object: PathObject?, version: UInt64
     ) {
         let (value, version) = step.attach(observer, of: property)
-        return (Traversal.object(in: value), version)
+        return (follow(value), version)
     }
 
     override func sample(_ property: PathObject) -> (object: PathObject?, version: UInt64) {
         let (value, version) = step.snapshot(of: property)
-        return (Traversal.object(in: value), version)
+        return (follow(value), version)
     }
-}
-
-/// Finds the object at which a path continues from a step's value.
-@usableFromInline
-internal protocol PathTraversal {
-    associatedtype Value: Sendable
-
-    /// The object that the value leads to, if any.
-    static func object(in value: Value) -> PathObject?
-}
-
-/// Continues at an object.
-@usableFromInline
-internal enum ThroughObject<Value: ConcurrentObservable>: PathTraversal {
-    @usableFromInline
-    static func object(in value: Value) -> PathObject? { value }
-}
-
-/// Continues at an optional object, unless it is nil.
-@usableFromInline
-internal enum ThroughOptional<Value: OptionalConcurrentObservable & Sendable>: PathTraversal {
-    @usableFromInline
-    static func object(in value: Value) -> PathObject? { value.wrapped }
 }

@@ -24,14 +24,15 @@ internal protocol PathMember: SendableMetatype {
     /// Sets the property's draft, in the body of a commit, so that the path shows `value`.
     static func setDraft(_ value: Value, of named: Named, _ transaction: borrowing Transaction)
 
-    /// Returns the path along `links` to this member, in the form in which a mailbox keeps its
-    /// changes; nil if the mailbox keeps them as they are.
-    static func kept<Model: ConcurrentObservable, Root: ConcurrentObservable>(
-        _ path: MemberPath<Model, Self>,
+    /// Begins an observation of a path to this member whose changes are observed in another form.
+    /// Nil if the changes of the path show the delivered values.
+    static func attach<Model: ConcurrentObservable, Root: ConcurrentObservable>(
+        _ observer: PropertyObserver<Value>,
+        along links: [PathLink],
+        to path: MemberPath<Model, Self>,
         of model: Model.Type,
-        after links: [PathLink],
-        from root: Root.Type
-    ) -> (any KeptPath<Root, Value>)?
+        from root: Root
+    ) -> ObservationToken?
 }
 
 /// The user's key path to a member. It begins at the `observedProperties` of a `Model`.
@@ -52,12 +53,13 @@ extension PathMember {
     static func known(_ property: PathObject) -> Observed<Stored> { property as! Observed<Stored> }
 
     @usableFromInline
-    static func kept<Model: ConcurrentObservable, Root: ConcurrentObservable>(
-        _ path: MemberPath<Model, Self>,
+    static func attach<Model: ConcurrentObservable, Root: ConcurrentObservable>(
+        _ observer: PropertyObserver<Value>,
+        along links: [PathLink],
+        to path: MemberPath<Model, Self>,
         of model: Model.Type,
-        after links: [PathLink],
-        from root: Root.Type
-    ) -> (any KeptPath<Root, Value>)? { nil }
+        from root: Root
+    ) -> ObservationToken? { nil }
 
     @usableFromInline
     static func present(_ property: Observed<Stored>) -> (value: Value, version: UInt64) { seen(property.snapshot()) }
@@ -78,11 +80,18 @@ internal protocol PathNameable: Sendable {
 
     /// Whether the body of a commit may not set the path.
     static var isReadOnly: Bool { get }
+
+    /// Whether the property is weak: it does not keep its value alive.
+    static var isWeak: Bool { get }
+}
+
+extension PathNameable {
+    @usableFromInline static var isReadOnly: Bool { false }
+    @usableFromInline static var isWeak: Bool { false }
 }
 
 extension Observed: PathNameable {
     @usableFromInline var stored: Observed<Value> { self }
-    @usableFromInline static var isReadOnly: Bool { false }
 }
 
 extension ReadOnly: PathNameable {
@@ -90,10 +99,16 @@ extension ReadOnly: PathNameable {
     @usableFromInline static var isReadOnly: Bool { true }
 }
 
+/// A weak property is named as the one of its stored references, which keep nothing alive.
+extension WeakObserved: PathNameable {
+    @usableFromInline var stored: Observed<WeakBox<Referent>> { storage }
+    @usableFromInline static var isWeak: Bool { true }
+}
+
 /// A plain member: the path exposes its value unchanged.
 @usableFromInline
 internal enum PlainMember<Named: PathNameable>: PathMember {
-    @usableFromInline static var isWeak: Bool { false }
+    @usableFromInline static var isWeak: Bool { Named.isWeak }
 
     @usableFromInline
     static func property(of named: Named) -> Observed<Named.Stored> { named.stored }
@@ -139,7 +154,8 @@ private func trapReadOnly() -> Never {
     )
 }
 
-/// A weak member: the path exposes its referent.
+/// A weak member: the path exposes its referent. Its observers receive the changes of the stored
+/// references, with the referents in their place.
 internal enum WeakMember<Referent: WeaklyObservable>: PathMember {
     typealias Named = WeakObserved<Referent>
     typealias Stored = WeakBox<Referent>
@@ -155,97 +171,22 @@ internal enum WeakMember<Referent: WeaklyObservable>: PathMember {
         property.referent()
     }
 
-    static func kept<Model: ConcurrentObservable, Root: ConcurrentObservable>(
-        _ path: MemberPath<Model, Self>,
+    /// A change may wait for long. It waits as a reference that keeps nothing alive, and that may
+    /// be copied and destroyed under any lock. The referents are looked up when it is delivered.
+    /// (P5, P11)
+    static func attach<Model: ConcurrentObservable, Root: ConcurrentObservable>(
+        _ observer: PropertyObserver<Referent?>,
+        along links: [PathLink],
+        to path: MemberPath<Model, Self>,
         of model: Model.Type,
-        after links: [PathLink],
-        from root: Root.Type
-    ) -> (any KeptPath<Root, Referent?>)? {
-        return WeakPath(path, of: model, after: links)
+        from root: Root
+    ) -> ObservationToken? {
+        let last = MemberStep<Model, PlainMember<WeakObserved<Referent>>>(path)
+        let steps = _ObservedPath<Root, WeakBox<Referent>>(links: links, last: last, absent: WeakBox(nil))
+        return Path(root, steps).attach(WeakObserved.seen(observer))
     }
 
     static func setDraft(_ value: Referent?, of named: WeakObserved<Referent>, _ transaction: borrowing Transaction) {
         transaction[named] = value
-    }
-}
-
-/// A weak member, whose stored references the path exposes: they keep nothing alive.
-internal enum BoxMember<Referent: WeaklyObservable>: PathMember {
-    typealias Named = WeakObserved<Referent>
-    typealias Stored = WeakBox<Referent>
-    typealias Value = WeakBox<Referent>
-
-    static var isWeak: Bool { true }
-
-    static func property(of named: WeakObserved<Referent>) -> Observed<WeakBox<Referent>> { named.storage }
-
-    static func value(of stored: WeakBox<Referent>) -> WeakBox<Referent> { stored }
-
-    static func setDraft(
-        _ value: WeakBox<Referent>,
-        of named: WeakObserved<Referent>,
-        _ transaction: borrowing Transaction
-    ) {
-        preconditionFailure("a path is seen as one of boxes by mailboxes alone")
-    }
-}
-
-// MARK: - Kept paths
-
-/// A path whose changes wait in a mailbox in another form than the delivered one.
-///
-/// A change may wait for long. A change of a weak property waits as a reference that keeps nothing
-/// alive, and that may be copied and destroyed under any lock. The referents are looked up when the
-/// change is delivered. (P5, P11)
-@usableFromInline
-internal protocol KeptPath<Root, Value>: Sendable {
-    associatedtype Root: ConcurrentObservable
-    /// The type of the delivered values.
-    associatedtype Value: Sendable
-    /// The type of the values that the mailbox keeps.
-    associatedtype Kept: Sendable
-
-    /// The path to the same property, with the kept values.
-    var path: ObservedPath<Root, Kept> { get }
-
-    /// Returns the function that converts a kept change to the one that `observer` receives. Call
-    /// that function only where user code may run.
-    static func seeing(for observer: PropertyObserver<Value>) -> @Sendable (Change<Kept>) -> Change<Value>
-}
-
-extension ObservedPath {
-    /// The form of the path for mailboxes and for observers that compare values; nil if these use
-    /// the delivered values.
-    @usableFromInline
-    internal var kept: (any KeptPath<Root, Value>)? { last?.kept(after: links, from: Root.self) }
-}
-
-/// A path that ends in a weak property.
-internal struct WeakPath<Root: ConcurrentObservable, Referent: WeaklyObservable>: KeptPath {
-    let path: ObservedPath<Root, WeakBox<Referent>>
-
-    init<Model>(
-        _ member: MemberPath<Model, BoxMember<Referent>>,
-        of model: Model.Type,
-        after links: [PathLink]
-    ) {
-        path = ObservedPath(
-            links: links,
-            last: MemberStep<Model, BoxMember<Referent>>(member),
-            absent: WeakBox(nil)
-        )
-    }
-
-    static func seeing(
-        for observer: PropertyObserver<Referent?>
-    ) -> @Sendable (Change<WeakBox<Referent>>) -> Change<Referent?> { observer.seeing() }
-}
-
-extension KeptPath {
-    /// Begins an observation whose changes stay in the kept form until they are delivered.
-    @usableFromInline
-    internal func attach(_ observer: PropertyObserver<Value>, from root: Root) -> ObservationToken {
-        let see = Self.seeing(for: observer)
-        return Path(root, path).attach(observer.pulledBack { see($0) })
     }
 }

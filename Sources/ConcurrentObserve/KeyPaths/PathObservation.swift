@@ -77,7 +77,7 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
 
     @usableFromInline
     init<Root>(
-        _ path: ObservedPath<Root, Value>,
+        _ path: _ObservedPath<Root, Value>,
         options: ObserverOptions,
         owner: WeakReference?,
         receiver: ChangeReceiver<Value>?

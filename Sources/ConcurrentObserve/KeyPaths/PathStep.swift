@@ -56,7 +56,7 @@ internal class PathStep<Value: Sendable>: PathPlace, @unchecked Sendable {
     func connect(_ observer: Observer, to leaf: PathLeaf<Value>) { preconditionFailure("a step knows its property") }
 
     /// Gives an unregistered observer of the property a receiver that puts its changes into a
-    /// mailbox. Not called if `kept(after:from:)` returns another form.
+    /// mailbox.
     func connect(_ observer: Observer, to leaf: PathLeaf<Value>, _ receiver: ChangeReceiver<Value>) {
         preconditionFailure("a step knows its property")
     }
@@ -77,12 +77,13 @@ internal class PathStep<Value: Sendable>: PathPlace, @unchecked Sendable {
         preconditionFailure("a step knows its property")
     }
 
-    /// Returns the path along `links` with this step, in the form in which a mailbox keeps its
-    /// changes; nil if the mailbox keeps them as they are.
-    func kept<Root: ConcurrentObservable>(
-        after links: [PathLink],
-        from root: Root.Type
-    ) -> (any KeptPath<Root, Value>)? { nil }
+    /// Begins an observation of the path along `links` with this step, whose changes are observed
+    /// in another form. Nil if they show the delivered values.
+    func attach<Root: ConcurrentObservable>(
+        _ observer: PropertyObserver<Value>,
+        along links: [PathLink],
+        from root: Root
+    ) -> ObservationToken? { nil }
 }
 
 /// The step to a member of `Model`.
@@ -171,10 +172,11 @@ internal final class MemberStep<Model: ConcurrentObservable, Member: PathMember>
         Member.known(property).cut(at: leaf.limit).map(Member.seen) ?? leaf.takeLast()
     }
 
-    override func kept<Root: ConcurrentObservable>(
-        after links: [PathLink],
-        from root: Root.Type
-    ) -> (any KeptPath<Root, Member.Value>)? {
-        Member.kept(path, of: Model.self, after: links, from: root)
+    override func attach<Root: ConcurrentObservable>(
+        _ observer: PropertyObserver<Member.Value>,
+        along links: [PathLink],
+        from root: Root
+    ) -> ObservationToken? {
+        Member.attach(observer, along: links, to: path, of: Model.self, from: root)
     }
 }

@@ -89,14 +89,21 @@ internal struct Latch: ~Copyable, Sendable {
     /// `isPinned(_:)`.
     @inlinable @inline(__always)
     borrowing func loadWithWord(firstOnly: Bool) -> (words: Words, version: UInt64, word: UInt64) {
-        // Acquire: pairs with the releases in publish(_:), prepare(_:by:) and settle(); the slot of
-        // this version, and what its words point to, is complete.
-        let before = version.load(ordering: .acquiring)
-        let words = words(of: before, firstOnly: firstOnly)
+        let (words, before) = loadUnchecked(firstOnly: firstOnly)
         // One comparison for both: if `before` has the mark, the version is never equal to
         // `unprepared`.
         let unprepared = before & ~Self.preparedMark
         return _fastPath(isStill(unprepared)) ? (words, unprepared, before) : Self.loadAgain(self)
+    }
+
+    /// The word that `version` holds, and the words in its slot. They are a value only if the word
+    /// has no mark, and `isStill` finds it once more.
+    @inlinable @inline(__always)
+    borrowing func loadUnchecked(firstOnly: Bool) -> (words: Words, word: UInt64) {
+        // Acquire: pairs with the releases in publish(_:), prepare(_:by:) and settle(); the slot of
+        // this version, and what its words point to, is complete.
+        let before = version.load(ordering: .acquiring)
+        return (words(of: before, firstOnly: firstOnly), before)
     }
 
     /// The words of the present version. Requires the writer's lock: no other thread replaces them.

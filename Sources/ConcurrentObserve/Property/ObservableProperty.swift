@@ -49,12 +49,11 @@ public protocol ObservableProperty<Value>: Sendable {
     ///
     /// A sequence attaches each of its iterators with it. The default implementation retains the
     /// property.
-    var weakAttachment: WeakAttachment<Value> { get }
+    var weakAttachment: @Sendable (PropertyObserver<Value>) -> ObservationToken? { get }
 }
 
-/// Attaches an observer to a source that it does not retain; nil if the source is gone.
-public typealias WeakAttachment<Value: Sendable> = @Sendable (PropertyObserver<Value>) -> ObservationToken?
-
 extension ObservableProperty {
-    public var weakAttachment: WeakAttachment<Value> { { observer in attach(observer) } }
+    public var weakAttachment: @Sendable (PropertyObserver<Value>) -> ObservationToken? {
+        { observer in attach(observer) }
+    }
 }

@@ -21,7 +21,9 @@ extension Observed: ObservableProperty {
 
     /// Attaches an observer without retaining the property; nil once the property is gone. (P11)
     @inlinable
-    public var weakAttachment: WeakAttachment<Value> { { [weak self] observer in self?.attach(observer) } }
+    public var weakAttachment: @Sendable (PropertyObserver<Value>) -> ObservationToken? {
+        { [weak self] observer in self?.attach(observer) }
+    }
 
     /// Begins an observation that puts the changes into a mailbox. The initial value comes first.
     /// (P4)

@@ -22,8 +22,8 @@
 //    observer, unless the property has a label.
 // 2. A read takes no lock. `loadWithWord` loads the version with acquire, the words of its slot,
 //    and after a fence the version again. If that is another one, or a commit has prepared the
-//    next, `loadAgain` repeats this. If the value is in a box, `ValueCell.pin` stores its address
-//    in the frame, executes the light barrier, and compares the version once more.
+//    next, `loadAgain` repeats this. If the value is in a box, `ValueCell.protect` stores its
+//    address in a hazard pointer, executes the light barrier, and compares the version once more.
 // 3. `attach` registers an observer while `withPublicationHeld` lets no thread publish a change.
 //    `since` notes the present version: the observer receives every later one. (P4)
 // 4. `change(to:)` makes the prior deliveries that observers asked for, and encodes the value.

@@ -44,7 +44,7 @@ public struct ReadOnly<Value: Sendable>: ObservableProperty {
 
     /// Attaches an observer without retaining the property; nil once the property is gone.
     @inlinable
-    public var weakAttachment: WeakAttachment<Value> { property.weakAttachment }
+    public var weakAttachment: @Sendable (PropertyObserver<Value>) -> ObservationToken? { property.weakAttachment }
 }
 
 extension Observed {
@@ -53,8 +53,10 @@ extension Observed {
     public var readOnly: ReadOnly<Value> { ReadOnly(self) }
 }
 
-/// A view of a property without its changes to an equal value. `removingDuplicates()` returns it.
-public struct RemovingDuplicates<Base: ObservableProperty>: ObservableProperty where Base.Value: Equatable {
+// swift-format-ignore: NoLeadingUnderscores
+/// A view of a property without its changes to an equal value. `removingDuplicates()` returns it,
+/// as a property.
+public struct _RemovingDuplicates<Base: ObservableProperty>: ObservableProperty where Base.Value: Equatable {
     @usableFromInline internal let base: Base
 
     @inlinable
@@ -78,7 +80,7 @@ public struct RemovingDuplicates<Base: ObservableProperty>: ObservableProperty w
     }
 
     /// Attaches such an observer through the property's own `weakAttachment`.
-    public var weakAttachment: WeakAttachment<Base.Value> {
+    public var weakAttachment: @Sendable (PropertyObserver<Base.Value>) -> ObservationToken? {
         let attach = base.weakAttachment
         return { observer in attach(observer.pulledBack(isComparing: true, Self.kept)) }
     }
@@ -109,26 +111,15 @@ extension ObservableProperty where Value: Equatable {
     /// car.speed.removingDuplicates().observe { change in print(change.new) }
     /// ```
     @inlinable
-    public func removingDuplicates() -> RemovingDuplicates<Self> { RemovingDuplicates(self) }
+    public func removingDuplicates() -> some ObservableProperty<Value> { _RemovingDuplicates(self) }
 }
 
-/// A property that never changes. The function of a derived value can read it from a model that it
-/// follows.
-///
-/// ```swift
-/// final class Engine: ConcurrentObservable {
-///     let number = Constant(17)
-///     let rpm = Observed(0)
-/// }
-/// let label = Derived { get in "\(get.follow(car.engine).number): \(get.follow(car.engine).rpm)" }
-/// ```
-///
-/// The macro `@ConcurrentObservable` makes one for each `let` that is not private, and whose type
-/// is written or whose value is a literal: `observedProperties.number`. The `let` itself stays as
-/// it is.
+// swift-format-ignore: NoLeadingUnderscores
+/// A property that never changes: a `let` of a class with `@ConcurrentObservable`, as a derived
+/// value reads it. The macro makes it.
 ///
 /// An observation receives the value with `.initial`, and goes on until it is cancelled.
-public struct Constant<Value: Sendable>: ObservableProperty {
+public struct _Constant<Value: Sendable>: ObservableProperty {
     /// The value. Any thread; never waits.
     public let value: Value
 

@@ -66,13 +66,35 @@ extension ValueCell {
     // save on the short way, too.
 
     @inlinable @inline(never)
-    static func copyPinned(_ cell: borrowing ValueCell) -> Value {
-        cell.whilePinned { words, _ in Encoding.copy(words) }
-    }
+    static func copyPinned(_ cell: borrowing ValueCell) -> Value { readPinned(cell).value }
 
     @inlinable @inline(never)
-    static func loadPinned(_ cell: borrowing ValueCell) -> (value: Value, version: UInt64) {
-        cell.whilePinned { words, version in (Encoding.copy(words), version) }
+    static func loadPinned(_ cell: borrowing ValueCell) -> (value: Value, version: UInt64) { readPinned(cell) }
+
+    /// Tries once, and calls nothing that it would have to save registers for.
+    @inlinable @inline(__always)
+    static func readPinned(_ cell: borrowing ValueCell) -> (value: Value, version: UInt64) {
+        guard let record = unsafe ThreadRecord.own, !AsymmetricBarrier.needsFences else { return readAgain(cell) }
+        let (words, word) = cell.latch.loadUnchecked(firstOnly: Encoding.needsOneWord)
+        let version = word & ~Latch.preparedMark
+        // One comparison for the words and the pin, as in Latch.loadWithWord(firstOnly:) and in
+        // isPinned(_:). Safe: records are never freed.
+        let box = unsafe record.pointee.copyPin.protect(Encoding.reference(in: words), fenced: false) {
+            cell.latch.isStill(version)
+        }
+        guard _fastPath(box != nil) else { return readAgain(cell) }
+        defer { unsafe record.pointee.copyPin.clear() }
+        return (Encoding.copy(words), version)
+    }
+
+    /// Reads on a thread without a record, without membarrier, beside a commit, or again after a
+    /// change in between.
+    @inlinable @inline(never)
+    static func readAgain(_ cell: borrowing ValueCell) -> (value: Value, version: UInt64) {
+        ThreadRecord.withCopyPin { pin in
+            let (words, version) = cell.protect(by: pin)
+            return (Encoding.copy(words), version)
+        }
     }
 
     /// Lends the value to `body`, which may take its time.
@@ -80,7 +102,9 @@ extension ValueCell {
     borrowing func lend<Result, Failure: Error>(
         to body: (borrowing Value) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        try whilePinned { words, _ throws(Failure) in
+        // Safe: the frame is this reader's until the call returns.
+        try unsafe ThreadRecord.withFrame { frame throws(Failure) in
+            let words = unsafe protect(by: frame.pointee.pin).words
             if Encoding.isAlwaysInline { return try body(Encoding.decode(words)) }
             // Safe: the pin keeps the box.
             return try unsafe ValueBox<Value>.value(at: words.first).pointee.lend(to: body)
@@ -91,40 +115,16 @@ extension ValueCell {
 // MARK: - Pinning
 
 extension ValueCell {
-    /// Calls `body` with the words of a version. Their box is kept until `body` returns.
-    @inlinable @inline(__always)
-    borrowing func whilePinned<Result, Failure: Error>(
-        _ body: (Latch.Words, _ version: UInt64) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        // Safe: records are never freed; the frame is this reader's until leaveFrame().
-        let record = unsafe ThreadRecord.current
-        let frame = unsafe record.enterFrame()
-        let (words, version) = unsafe pin(in: frame)
-        defer {
-            unsafe frame.pointee.unpin()
-            unsafe record.leaveFrame()
-        }
-        return try body(words, version)
-    }
-
-    /// Loads the words of a version and pins their box. Lock-free: it repeats only if another
+    /// Loads the words of a version and protects their box. Lock-free: it repeats only if another
     /// version was published.
     @inlinable @inline(__always)
-    borrowing func pin(in frame: UnsafeMutablePointer<Frame>) -> (words: Latch.Words, version: UInt64) {
+    borrowing func protect(by pin: borrowing HazardPointer) -> (words: Latch.Words, version: UInt64) {
         while true {
             let (words, version, word) = latch.loadWithWord(firstOnly: Encoding.needsOneWord)
             if Encoding.isAlwaysInline { return (words, version) }
-            unsafe Self.storePin(Encoding.reference(in: words), in: frame)
-            AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
-            if _fastPath(isPinned(word)) { return (words, version) }
+            let box = pin.protect(Encoding.reference(in: words), ifStill: { isPinned(word) })
+            if _fastPath(box != nil) { return (words, version) }
         }
-    }
-
-    @inlinable @inline(__always)
-    static func storePin(_ address: UInt, in frame: UnsafeMutablePointer<Frame>) {
-        // Release: a scan that sees this pin comes after what was read under the one before it;
-        // pairs with the acquire in FrameScan.
-        unsafe frame.pointee.pin.store(address, ordering: .releasing)
     }
 
     /// Whether the pin was visible before what was loaded at `word` was retired.

@@ -45,6 +45,7 @@ extension ReferentLifetime {
 /// of the referent's death.
 ///
 /// Copying one, and destroying it, touches no strong reference: both may happen under a lock. (P5)
+@usableFromInline
 internal struct WeakBox<Referent: WeaklyObservable>: Sendable {
     /// The referent while it lives. A reader gets a strong reference, which may become the last
     /// one. So it is loaded where user code may run.
@@ -108,5 +109,5 @@ extension WeakBox: RefersWeakly {
 /// Boxes are equal if they are copies of one box, or if both are nil. Setting the same referent
 /// twice makes two boxes, which are not equal.
 extension WeakBox: Equatable {
-    static func == (left: WeakBox, right: WeakBox) -> Bool { left.watch == right.watch }
+    @usableFromInline static func == (left: WeakBox, right: WeakBox) -> Bool { left.watch == right.watch }
 }

@@ -19,14 +19,14 @@ extension WeakObserved: ObservableProperty {
     }
 
     /// Attaches an observer without retaining the property; nil once the property is gone. (P11)
-    public var weakAttachment: WeakAttachment<Referent?> {
+    public var weakAttachment: @Sendable (PropertyObserver<Referent?>) -> ObservationToken? {
         let attach = storage.weakAttachment
         return { observer in attach(Self.seen(observer)) }
     }
 
     /// Makes an observer of the references that the property stores. A commit may call it under its
     /// locks: looking a referent up runs no user code, and the combination keeps the referent.
-    private static func seen(_ observer: PropertyObserver<Referent?>) -> PropertyObserver<WeakBox<Referent>> {
+    internal static func seen(_ observer: PropertyObserver<Referent?>) -> PropertyObserver<WeakBox<Referent>> {
         let see: @Sendable (Change<WeakBox<Referent>>) -> Change<Referent?> = observer.seeing()
         return observer.pulledBack(asCombination: !observer.isComparing) { see($0) }
     }

@@ -102,9 +102,9 @@ extension ReadOnly: WeaklyNamed {
     var weakSource: WeakSource<ReadOnly> { WeakSource(property) { ReadOnly($0) } }
 }
 
-extension RemovingDuplicates: WeaklyNamed {
-    var weakSource: WeakSource<RemovingDuplicates> {
+extension _RemovingDuplicates: WeaklyNamed {
+    var weakSource: WeakSource<_RemovingDuplicates> {
         let base = WeakSource(self.base)
-        return WeakSource(find: { base.find().map { RemovingDuplicates($0) } }, hold: base.hold)
+        return WeakSource(find: { base.find().map { _RemovingDuplicates($0) } }, hold: base.hold)
     }
 }

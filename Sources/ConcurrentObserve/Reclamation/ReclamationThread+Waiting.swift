@@ -29,7 +29,7 @@ extension ReclamationThread {
 
     /// Waits until everything that was retired before the call is reclaimed. Returns at once inside
     /// a callback.
-    func drain(until deadline: ContinuousClock.Instant?) -> DrainOutcome {
+    func drain(until deadline: ContinuousClock.Instant?) -> WaitOutcome {
         if ThreadRecord.isInsideCallback { return .deferred }
         // Relaxed, both: see sweepMagazinesLocked(into:).
         drains.add(1, ordering: .relaxed)
@@ -71,13 +71,17 @@ extension ReclamationThread {
     }
 }
 
-/// How a `drain` ended.
-public enum DrainOutcome: Sendable, Equatable {
-    /// Everything that was retired before the call is reclaimed.
+/// How a `cancelAndWait()` or a `drain` ended.
+public enum WaitOutcome: Sendable, Equatable {
+    /// After `cancelAndWait()`, no callback of the observation is running, none will begin, and its
+    /// closure is destroyed. After a `drain`, everything that was retired before the call is
+    /// reclaimed.
     case finished
-    /// The deadline came first. The remaining items are reclaimed later, without another call.
+    /// The deadline of a `drain` came first. The remaining items are reclaimed later, without
+    /// another call. `cancelAndWait()` never returns this.
     case timedOut
-    /// The call came from inside a callback, where waiting can deadlock. The remaining items are
-    /// reclaimed later, without another call.
+    /// The call came from inside a callback, where waiting can deadlock. An observation has ended,
+    /// and reaches the state of `finished` when the running callbacks have returned; then `onEnd`
+    /// is called. The items of a `drain` are reclaimed later, without another call.
     case deferred
 }

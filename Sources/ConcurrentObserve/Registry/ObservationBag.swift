@@ -34,10 +34,10 @@ public final class ObservationBag: @unchecked Sendable {
     /// - Returns: `.finished`; inside a callback `.deferred`, at once.
     @available(*, noasync, message: "write await bag.cancelAllAndWait()")
     @discardableResult
-    public func cancelAllAndWaitBlocking() -> CancellationOutcome {
+    public func cancelAllAndWaitBlocking() -> WaitOutcome {
         let tokens = take()
         for token in tokens { token.cancel() }
-        var outcome = CancellationOutcome.finished
+        var outcome = WaitOutcome.finished
         for token in tokens where token.cancelAndWaitBlocking() == .deferred { outcome = .deferred }
         return outcome
     }
@@ -47,7 +47,7 @@ public final class ObservationBag: @unchecked Sendable {
     ///
     /// - Returns: `.finished`.
     @discardableResult
-    public func cancelAllAndWait() async -> CancellationOutcome {
+    public func cancelAllAndWait() async -> WaitOutcome {
         let tokens = take()
         for token in tokens { token.cancel() }
         for token in tokens { await token.cancelAndWait() }

@@ -1,15 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The result of `cancelAndWait()`.
-public enum CancellationOutcome: Sendable, Equatable {
-    /// No callback of the observation is running, none will begin, and its closure is destroyed.
-    case finished
-    /// The call came from inside a callback, where waiting can deadlock. The observation has ended.
-    /// It reaches the state of `finished` when the running callbacks have returned; then `onEnd` is
-    /// called.
-    case deferred
-}
-
 extension ObservationToken {
     /// Ends the observation and blocks the thread until its callbacks have returned and its closure
     /// is destroyed. For synchronous code; otherwise write `await token.cancelAndWait()`. (P9)
@@ -23,7 +13,7 @@ extension ObservationToken {
     /// - Complexity: O(threads), plus the wait.
     @available(*, noasync, message: "write await token.cancelAndWait()")
     @discardableResult
-    public func cancelAndWaitBlocking() -> CancellationOutcome {
+    public func cancelAndWaitBlocking() -> WaitOutcome {
         if ThreadRecord.isInsideCallback {
             observer.end(.cancelled)
             return .deferred
@@ -45,7 +35,7 @@ extension ObservationToken {
     ///
     /// - Returns: `.finished`.
     @discardableResult
-    public func cancelAndWait() async -> CancellationOutcome {
+    public func cancelAndWait() async -> WaitOutcome {
         if beginWaiting() { return .finished }
         // The system may be unable to start a thread for the library now, and no other thread may
         // ask for one.

@@ -143,16 +143,19 @@ public protocol ObservationSource {
 
 extension Array: ObservationSource where Element: ObservationSource {
     /// Ends every observation of every element, as if each was cancelled. (P8)
+    @_documentation(visibility: internal)
     public func cancelAllObservations() { for source in self { source.cancelAllObservations() } }
 }
 
 extension Dictionary: ObservationSource where Value: ObservationSource {
     /// Ends every observation of every value, as if each was cancelled. (P8)
+    @_documentation(visibility: internal)
     public func cancelAllObservations() { for source in values { source.cancelAllObservations() } }
 }
 
 extension Optional: ObservationSource where Wrapped: ObservationSource {
     /// Ends every observation of the source, if there is one, as if each was cancelled. (P8)
+    @_documentation(visibility: internal)
     public func cancelAllObservations() { self?.cancelAllObservations() }
 }
 

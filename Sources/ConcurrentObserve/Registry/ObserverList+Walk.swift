@@ -64,22 +64,15 @@ extension ObserverList {
         of list: ObserverListIndex,
         _ body: (UnsafePointer<TableContents>, UnsafeMutablePointer<Frame>) -> Void
     ) {
-        // Safe: records are never freed; the frame is this pass's until leaveFrame().
-        let record = unsafe ThreadRecord.current
-        let frame = unsafe record.enterFrame()
-        defer { unsafe record.leaveFrame() }
-
-        ReadSection.enter()
-        let table = loadHead(of: list)
-        guard table != 0 else { return ReadSection.leave() }
-        unsafe Self.pin(table, in: frame)
-
-        // Relaxed: a statistic with one writer.
-        unsafe frame.pointee.passes.store(frame.pointee.passes.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
-        // Safe: the pin keeps the table.
-        let contents = unsafe UnsafePointer<TableContents>(bitPattern: table).unsafelyUnwrapped
-        unsafe body(contents, frame)
-        unsafe frame.pointee.clear()
+        // Safe: the frame is this pass's until the call returns.
+        unsafe ThreadRecord.withFrame { frame in
+            let table = unsafe frame.pointee.pin.protectTable { loadHead(of: list) }
+            guard table != 0 else { return }
+            unsafe frame.pointee.countPass()
+            // Safe: the pin keeps the table.
+            let contents = unsafe UnsafePointer<TableContents>(bitPattern: table).unsafelyUnwrapped
+            unsafe body(contents, frame)
+        }
     }
 
     /// Returns the address of a list's table, or 0.
@@ -88,15 +81,6 @@ extension ObserverList {
         guard list == .callbacks else { return loadFurtherHead(of: list) }
         // Acquire: pairs with the release in publishHeadLocked().
         return head.load(ordering: .acquiring) & ~ListHints.mask
-    }
-
-    /// Pins the table, and leaves the read section in which its address was loaded.
-    @inlinable @inline(__always)
-    internal static func pin(_ table: UInt, in frame: UnsafeMutablePointer<Frame>) {
-        // Relaxed: the thread that frees the table waits for this section, which makes the pin
-        // visible.
-        unsafe frame.pointee.pin.store(table, ordering: .relaxed)
-        ReadSection.leave()
     }
 }
 
@@ -151,15 +135,13 @@ extension TableContents {
                 if observer & TableEntry.Mark.ended != 0 { continue }
                 observer &= ~TableEntry.Mark.all
             }
-            // Release: ends the previous callback for a thread that waits for it; pairs with the
-            // acquire in the scans.
-            unsafe frame.pointee.current.store(observer, ordering: .releasing)
-            // Between the store of current and the load of the mark: pairs with
-            // AsymmetricBarrier.heavy().
-            observer = AsymmetricBarrier.light(fenced: fenced, observer)
-            if unsafe !entry.pointee.isActive { continue }
+            // It also ends the previous callback, for a thread that waits for it.
+            let lent = unsafe frame.pointee.current.protect(observer, fenced: fenced) {
+                unsafe entry.pointee.isActive
+            }
+            guard let lent else { continue }
             let callback = unsafe TableEntry.content(of: entry)
-            unsafe call(observer, callback)
+            unsafe call(lent, callback)
         }
     }
 }

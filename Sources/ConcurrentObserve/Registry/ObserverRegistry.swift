@@ -44,10 +44,9 @@
 // - A walk stores `current`, then looks whether the entry has ended, then calls. The thread that
 //   destroys the closure ends the entry, executes the heavy barrier, then scans. (P8, P9)
 //
-// The walk to read: `notify`, `deliver`, `walkClosures`, `withPinnedTable` (`enterFrame`,
-// `ReadSection.enter`, `loadHead`, `pin`), `loadCount`, `visitClosures`, `visit`
-// (`AsymmetricBarrier.light`, `isActive`), `LentClosure.callAsFunction`, `Frame.clear`,
-// `leaveFrame`.
+// The walk to read: `notify`, `deliver`, `walkClosures`, `withPinnedTable`
+// (`ThreadRecord.withFrame`, `HazardPointer.protectTable`, `loadHead`), `loadCount`,
+// `visitClosures`, `visit` (`HazardPointer.protect`, `isActive`), `LentClosure.callAsFunction`.
 
 /// A registry of observers of one kind of event. A notification calls every one of them.
 ///

@@ -202,7 +202,9 @@ extension Combination: Joined {
         return read.map { combination.start(observer, members, $0) }
     }
 
-    func join<Member: Sendable>(_ attach: WeakAttachment<Member>) -> MemberSlot<Member>? {
+    func join<Member: Sendable>(_ attach: @Sendable (PropertyObserver<Member>) -> ObservationToken?) -> MemberSlot<
+        Member
+    >? {
         let slot = MemberSlot<Member>()
         let form = CallbackForm<Change<Member>>.made { [self] observer in
             // Claimed once: only then does the lock of one member guard the staged changes.

@@ -106,7 +106,7 @@ public struct Group<Value: Sendable>: ObservableProperty {
     }
 
     /// Begins observations while all properties live. It does not retain them. (P11)
-    public var weakAttachment: WeakAttachment<Value> {
+    public var weakAttachment: @Sendable (PropertyObserver<Value>) -> ObservationToken? {
         let joining = makeJoining()
         return { observer in Combination<Value>.attach(observer, joining) }
     }

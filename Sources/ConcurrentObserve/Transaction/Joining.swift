@@ -29,7 +29,9 @@ extension ObservableProperty {
 internal protocol Joined: AnyObject, Sendable {
     /// Observes a property. Returns the slot that has its latest value; nil if the property is
     /// gone.
-    func join<Member: Sendable>(_ attach: WeakAttachment<Member>) -> MemberSlot<Member>?
+    func join<Member: Sendable>(_ attach: @Sendable (PropertyObserver<Member>) -> ObservationToken?) -> MemberSlot<
+        Member
+    >?
 
     /// Takes the changes that are staged in the slots, as one change. Runs no user code.
     ///

@@ -133,6 +133,6 @@ extension ReadOnly: MemberHolding {
     func addMembers(to found: inout FoundMembers) { property.addMembers(to: &found) }
 }
 
-extension RemovingDuplicates: MemberHolding {
+extension _RemovingDuplicates: MemberHolding {
     func addMembers(to found: inout FoundMembers) { found.add(of: base) }
 }

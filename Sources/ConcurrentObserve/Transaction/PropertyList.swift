@@ -56,7 +56,7 @@ public struct PropertyList<Property: ObservableProperty>: ObservableProperty {
     }
 
     /// Begins observations while all properties live. It does not retain them. (P11)
-    public var weakAttachment: WeakAttachment<[Property.Value]> {
+    public var weakAttachment: @Sendable (PropertyObserver<[Property.Value]>) -> ObservationToken? {
         let joining = makeJoining()
         return { observer in Combination<[Property.Value]>.attach(observer, joining) }
     }

@@ -158,7 +158,7 @@ extension OrderedWitness {
 ///
 /// - Returns: Whether the condition holds.
 func waitWhileMoving(_ progress: () -> UInt64 = { 0 }, until condition: () -> Bool) -> Bool {
-    let patience = 4_000_000_000 * min(Sanitizer.slowdown, 4)
+    let patience = UInt64(4_000_000_000 * WaitInVain.factor) * min(Sanitizer.slowdown, 4)
     var last = progress()
     var since = nanoseconds()
     var starvation: Starvation?

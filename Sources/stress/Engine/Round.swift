@@ -138,8 +138,8 @@ final class Round: @unchecked Sendable {
     /// Waits until the library has done its deferred work, and the work that follows from it: a
     /// deinit may have ended other observations.
     @discardableResult
-    func drain() -> DrainOutcome {
-        var outcome = DrainOutcome.finished
+    func drain() -> WaitOutcome {
+        var outcome = WaitOutcome.finished
         var attempts = 0
         repeat {
             outcome = ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(20))

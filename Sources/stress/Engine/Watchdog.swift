@@ -40,7 +40,7 @@ final class Watchdog: Sendable {
 
     private func look() {
         let now = nanoseconds()
-        let patience = patience.load(ordering: .relaxed)
+        let patience = UInt64(Double(patience.load(ordering: .relaxed)) * WaitInVain.factor)
         let stuck = watched.withLock { watched -> [Worker]? in
             var hasStuck = false
             for index in watched.indices {

@@ -247,7 +247,7 @@ extension Worker {
     fileprivate func awaitEnd(of subject: Subject) {
         subject.probe.markEnding()
         let done = DispatchSemaphore(value: 0)
-        let found = Guarded<(CancellationOutcome, Int)?>(nil)
+        let found = Guarded<(WaitOutcome, Int)?>(nil)
         Task.detached {
             let outcome = await subject.token.cancelAndWait()
             subject.probe.markDead()

@@ -388,5 +388,5 @@ private final class VersionedWrites: Sendable {
 
 extension Derived {
     /// The derived value, as one of a model: its observations end with it.
-    var asModels: Derived { DerivedStorage().derived { self } }
+    var asModels: Derived { _DerivedStorage().derived { self } }
 }

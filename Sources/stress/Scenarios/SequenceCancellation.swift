@@ -250,7 +250,7 @@ private final class Consumer: Sendable {
     /// The iterator has returned nil: it does so again, and what it was sent is accounted for. (P1,
     /// P12)
     private func finish<Value: Numbered>(
-        _ iterator: inout ObservationSequence<Change<Value>>.Iterator,
+        _ iterator: inout ObservationSequence<Change<Value>>.AsyncIterator,
         isolation: isolated (any Actor)?
     ) async {
         witness.check(
@@ -299,8 +299,8 @@ private func checkDestructionOfRest(_ round: Round) {
     guard round.violations.isEmpty else { return }
     let property = Observed(TrackedValue(serial: 0))
     let other = Observed(0)
-    let outcomes = Guarded<[CancellationOutcome]>([])
-    var iterator: ObservationSequence<TrackedValue>.Iterator? = property.values().makeAsyncIterator()
+    let outcomes = Guarded<[WaitOutcome]>([])
+    var iterator: ObservationSequence<TrackedValue>.AsyncIterator? = property.values().makeAsyncIterator()
     property.value = TrackedValue(serial: 1) {
         let token = other.observe { _ in }
         let outcome = token.cancelAndWaitBlocking()

@@ -16,7 +16,7 @@ private struct Shown<Base: ObservableProperty>: ObservableProperty {
     var version: UInt64 { base.version }
     func snapshot() -> (value: Base.Value, version: UInt64) { base.snapshot() }
     func attach(_ observer: PropertyObserver<Base.Value>) -> ObservationToken { base.attach(observer) }
-    var weakAttachment: WeakAttachment<Base.Value> { base.weakAttachment }
+    var weakAttachment: @Sendable (PropertyObserver<Base.Value>) -> ObservationToken? { base.weakAttachment }
 }
 
 /// The source that a binding follows, and how it is set.

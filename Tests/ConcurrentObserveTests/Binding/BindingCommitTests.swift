@@ -241,7 +241,7 @@ extension Promises.BindingCommitTests {
     func cancelled(isTwoWay: Bool) {
         let (source, destination) = (Couple(), Couple())
         let token = Slot<ObservationToken>()
-        let outcomes = Log<CancellationOutcome>()
+        let outcomes = Log<WaitOutcome>()
         let other = source.name.bind(to: destination.name) { name in
             if let token = token.value { outcomes.append(token.cancelAndWaitBlocking()) }
             return name

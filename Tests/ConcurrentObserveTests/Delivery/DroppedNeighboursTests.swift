@@ -14,7 +14,7 @@ extension Promises.DroppedNeighboursTests {
     func lastValue() async {
         let (flag, queue, received) = (Observed("off"), DispatchQueue(label: "slow"), Log<String>())
         let token = flag.removingDuplicates().observeValues(
-            includingInitial: true,
+            options: .initial,
             delivery: .queue(queue, buffering: .latest)
         ) { received.append($0) }
         await token.flush()

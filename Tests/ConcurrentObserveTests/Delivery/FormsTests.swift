@@ -47,7 +47,7 @@ extension Promises.FormsTests {
             let (stage, room, numbers) = (Stage(origin), Room(route), Log<Int>())
             stage.send(7)
             let token = stage.observed.observeValues(
-                includingInitial: includesInitial,
+                options: includesInitial ? .initial : [],
                 delivery: room.delivery(.unbounded)
             ) { number in
                 room.check()
@@ -66,7 +66,7 @@ extension Promises.FormsTests {
     @Test("P4 observeValues inline runs on this thread, then on the changing one", arguments: Origin.versioned)
     func inlineValues(origin: Origin) throws {
         let (stage, threads, numbers) = (Stage(origin), Log<Int>(), Log<Int>())
-        let token = stage.observed.observeValues(includingInitial: true) { number in
+        let token = stage.observed.observeValues(options: .initial) { number in
             threads.append(threadNumber())
             numbers.append(number)
         }
@@ -122,5 +122,58 @@ extension Promises.FormsTests {
                 #expect(prior.number == number && prior.old == nil)
             }
         }
+    }
+}
+
+extension Promises.FormsTests {
+    private actor Plain {}
+
+    @Test("P1 P2 `.actor` takes any actor, the main one among them: the calls come on it, in order")
+    func anyActor() async {
+        let (property, plain) = (Observed(0), Plain())
+        let (onPlain, onMain) = (Log<Int>(), Log<Int>())
+        let tokens = [
+            property.observe(delivery: .actor(plain)) { change in
+                plain.preconditionIsolated()
+                onPlain.append(change.new)
+            },
+            property.observe(options: .initial, delivery: .actor(MainActor.shared, buffering: .droppingOldest(4))) {
+                MainActor.preconditionIsolated()
+                onMain.append($0.new)
+            },
+        ]
+        for number in 1...3 { property.value = number }
+        for token in tokens { #expect(await token.flush()) }
+        #expect(onPlain.entries == [1, 2, 3])
+        #expect(onMain.entries == [0, 1, 2, 3])
+    }
+
+    @Test("P11 `.actor` does not retain the actor: the observation ends with it; its own policy is kept")
+    func actorIsNotRetained() throws {
+        let property = Observed(0)
+        var plain: Plain? = Plain()
+        let (token, ends) = (property.observe(delivery: .actor(plain!)) { _ in }, Log<ObservationEnd>())
+        token.onEnd { ends.append($0) }
+        plain = nil
+        property.value = 1
+        try eventually("the end") { ends.count == 1 }
+        #expect(ends.entries == [.ownerDeleted])
+        let serialising = ObservationActor(buffering: .latest)
+        let counted = property.observe(delivery: .actor(serialising)) { _ in }
+        property.value = 2
+        #expect(serialising.deliveryCounts.sent == 1)
+        withExtendedLifetime(counted) {}
+    }
+
+    @Test("P4 Values of a property take `.initial` as changes do, and no prior deliveries")
+    func valuesWithOptions() async {
+        let (property, values) = (Observed(1), Log<Int>())
+        let token = property.observeValues(options: [.initial, .prior]) { values.append($0) }
+        var sequence = property.values(options: [.initial, .prior]).makeAsyncIterator()
+        property.value = 2
+        #expect(values.entries == [1, 2])
+        #expect(await sequence.next() == 1)
+        #expect(await sequence.next() == 2)
+        withExtendedLifetime(token) {}
     }
 }

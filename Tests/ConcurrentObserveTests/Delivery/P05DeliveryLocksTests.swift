@@ -259,7 +259,7 @@ extension Promises.P05DeliveryLocksTests {
             case .isolated: _ = property.observeIsolated(buffering: .latest) { @MainActor (_: Change<Int>) in }
             case .oneStepPath: _ = car.observe(\.mileage, delivery: .serial()) { (_: Change<Int>) in }
             case .changes: _ = property.changes().makeAsyncIterator()
-            case .values: _ = property.values(includingInitial: true).makeAsyncIterator()
+            case .values: _ = property.values(options: .initial).makeAsyncIterator()
             case .pathValues: _ = car.property(\.mileage).values().makeAsyncIterator()
             case .observationActor: _ = property.observe(delivery: .actor(ObservationActor())) { _ in }
             }

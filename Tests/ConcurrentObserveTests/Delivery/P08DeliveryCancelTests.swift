@@ -226,7 +226,7 @@ extension Promises.P08DeliveryCancelTests {
     @Test("P9 In its own callback it is deferred", arguments: Route.blocking, Origin.allCases)
     func deferred(route: Route, origin: Origin) throws {
         let (stage, room, lives) = (Stage(origin), Room(route), Lives())
-        let (token, outcome) = (Slot<ObservationToken>(), Slot<CancellationOutcome>())
+        let (token, outcome) = (Slot<ObservationToken>(), Slot<WaitOutcome>())
         do {
             let life = lives.make()
             token.put(

@@ -89,7 +89,7 @@ private final class ProductToken: ProductAttachment {
 }
 
 private final class ProductIterator<Element: Sendable>: ProductAttachment {
-    private var iterator: ObservationSequence<Element>.Iterator
+    private var iterator: ObservationSequence<Element>.AsyncIterator
     private let line: (Element) -> String
     private var property: Any?
 
@@ -134,7 +134,7 @@ struct ProductBeginning {
         case .changes:
             return ProductIterator(property.changes(options: options, buffering: buffering), keeping: property, line)
         case .values:
-            let values = property.values(includingInitial: options.contains(.initial), buffering: buffering)
+            let values = property.values(options: options, buffering: buffering)
             return ProductIterator(values, keeping: property) { "\(number($0))" }
         }
     }

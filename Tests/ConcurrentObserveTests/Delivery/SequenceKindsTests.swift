@@ -100,7 +100,7 @@ extension Promises.SequenceKindsTests {
         let property = Slot(Observed(0))
         var seen: any ObservableProperty<Int> = property.value!
         for _ in 0..<depth { seen = Self.withoutDuplicates(seen) }
-        let (values, changes) = (seen.values(includingInitial: true), seen.changes())
+        let (values, changes) = (seen.values(options: .initial), seen.changes())
         seen = Observed(0)
         var iterator = values.makeAsyncIterator()
         let consumer = try Consumer(changes)
@@ -129,7 +129,7 @@ extension Promises.SequenceKindsTests {
         let lead = firm.team.value.lead
         let stays = Person(4)
         let property = seen.of(firm)
-        var values = property.values(includingInitial: true).makeAsyncIterator()
+        var values = property.values(options: .initial).makeAsyncIterator()
         var changes = property.changes().makeAsyncIterator()
         // Two versions each: the referent, and its death.
         for number in 1...3 {
@@ -215,7 +215,7 @@ extension Promises.SequenceKindsTests {
     @Test("P11 P12 A sequence of a read-only view ends with the property, which it does not retain")
     func readOnly() async throws {
         let property = Slot(Observed(0))
-        let sequence = property.value!.readOnly.values(includingInitial: true)
+        let sequence = property.value!.readOnly.values(options: .initial)
         let weak = Weak(property.value!)
         var iterator = sequence.makeAsyncIterator()
         let consumer = try Consumer(sequence)

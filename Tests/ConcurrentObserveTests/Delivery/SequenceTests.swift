@@ -78,7 +78,7 @@ extension Promises.SequenceTests {
     @Test("P3 In a group of tasks each consumer of the latest value sees the last one", arguments: Origin.versioned)
     func group(origin: Origin) async throws {
         let stage = Stage(origin)
-        let sequence = stage.numbers(includingInitial: true, buffering: .latest)
+        let sequence = stage.numbers(options: .initial, buffering: .latest)
         let last = await withTaskGroup(of: Int?.self) { group in
             for _ in 0..<3 {
                 group.addTask {
@@ -108,7 +108,7 @@ extension Promises.SequenceTests {
     )
     func initial(origin: Origin) async {
         let stage = Stage(origin)
-        let sequence = stage.numbers(includingInitial: true)
+        let sequence = stage.numbers(options: .initial)
         var first = sequence.makeAsyncIterator()
         stage.send(1)
         var second = sequence.makeAsyncIterator()
@@ -140,7 +140,7 @@ extension Promises.SequenceTests {
     func oneStep() async throws {
         let car = Car(0)
         for mileage in 1...4 { car.mileage.value = mileage }
-        var values = car.property(\.mileage).values(includingInitial: true).makeAsyncIterator()
+        var values = car.property(\.mileage).values(options: .initial).makeAsyncIterator()
         var changes = car.property(\.mileage).changes().makeAsyncIterator()
         car.mileage.value = 5
         // Or `next` would wait for ever.
@@ -153,12 +153,12 @@ extension Promises.SequenceTests {
     @Test("P1 The values of an optional property: nil is a value, and not the end")
     func optional() async {
         let property = Observed<Int?>(nil)
-        var iterator = property.values(includingInitial: true).makeAsyncIterator()
+        var iterator = property.values(options: .initial).makeAsyncIterator()
         property.value = 1
         property.value = nil
         #expect(await iterator.next(3) == [nil, 1, nil])
         let car = Car(0)
-        var path = car.property(\.second.wheel.pressure).values(includingInitial: true).makeAsyncIterator()
+        var path = car.property(\.second.wheel.pressure).values(options: .initial).makeAsyncIterator()
         car.second.value = Axle(3)
         car.second.value = nil
         #expect(await path.next(3) == [nil, 3, nil])
@@ -168,7 +168,7 @@ extension Promises.SequenceTests {
     @MainActor
     func onAnActor() async {
         let property = Observed(0)
-        let sequence = property.values(includingInitial: true)
+        let sequence = property.values(options: .initial)
         let writer = Task.detached { for number in 1...20 { property.value = number } }
         for await number in sequence {
             MainActor.preconditionIsolated()

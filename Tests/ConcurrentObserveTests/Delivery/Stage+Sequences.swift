@@ -4,9 +4,9 @@ import ConcurrentObserve
 
 extension Stage {
     /// The numbers as an asynchronous sequence; of a registry its events.
-    func numbers(includingInitial: Bool = false, buffering: Buffering = .unbounded) -> ObservationSequence<Int> {
+    func numbers(options: ObservationOptions = [], buffering: Buffering = .unbounded) -> ObservationSequence<Int> {
         if let registry = registry.value { return registry.events(buffering: buffering) }
-        return observed.values(includingInitial: includingInitial, buffering: buffering)
+        return observed.values(options: options, buffering: buffering)
     }
 
     /// The changes as an asynchronous sequence: no registry's.
@@ -18,7 +18,7 @@ extension Stage {
     }
 }
 
-extension ObservationSequence.Iterator {
+extension ObservationSequence._Iterator {
     /// The next so many elements, or those up to the end.
     mutating func next(_ count: Int) async -> [Element] {
         var elements: [Element] = []

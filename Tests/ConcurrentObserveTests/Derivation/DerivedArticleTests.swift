@@ -53,12 +53,12 @@ extension Promises.DerivedArticleTests {
     fileprivate final class Turbine: ConcurrentObservable {
         let rpm = Observed(800)
         let engine = Observed(Engine())
-        private let storedHealth = DerivedStorage<Bool>()
+        let healthy: Derived<Bool>
 
-        var healthy: Derived<Bool> {
-            storedHealth.derived { [rpm, engine] in
-                Derived { get in get(rpm) < 6_000 && !get.follow(engine).stalled }
-            }
+        init() {
+            healthy = Derived { [rpm, engine] get in
+                get(rpm) < 6_000 && !get.follow(engine).stalled
+            }.ofModel()
         }
     }
 

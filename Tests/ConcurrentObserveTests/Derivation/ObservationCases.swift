@@ -116,7 +116,7 @@ extension Promises.DerivedCases {
     @Test("R080 The last reference to an observed one of a model is dropped: .sourceDeleted, once")
     func r080() throws {
         final class Model: Sendable {
-            private let stored = DerivedStorage<Int>()
+            private let stored = _DerivedStorage<Int>()
 
             func derived(of a: Observed<Int>) -> Derived<Int> { stored.derived { Derived { get in get(a) } } }
         }

@@ -123,7 +123,7 @@ extension Promises.OperatorTests {
     @Test("P24 removingDuplicates(by:) compares with the last value that it has kept", arguments: names)
     func drift(_ name: String) throws {
         let source = try source(name)
-        func near(_ property: some ObservableProperty<Int>) -> Derived<Int> {
+        func near(_ property: some ObservableProperty<Int>) -> some ObservableProperty<Int> {
             property.removingDuplicates { abs($0 - $1) < 3 }
         }
         // Some have a source in common.

@@ -66,7 +66,7 @@ extension Promises.P11DerivedTests {
                 life.touch()
                 return number * 10
             }
-            .values(includingInitial: true)
+            .values(options: .initial)
         }
         var sequence: ObservationSequence<Int>? = make()
         #expect(a.observationCount == 0 && lives.alive == 1)
@@ -82,7 +82,7 @@ extension Promises.P11DerivedTests {
     @Test("P11 P12 A sequence whose source has died ends at once")
     func sequenceOfDead() async {
         var a: Observed<Int>? = Observed(0)
-        let sequence = a!.map { $0 }.values(includingInitial: true)
+        let sequence = a!.map { $0 }.values(options: .initial)
         a = nil
         for await _ in sequence { Issue.record("an element of nothing") }
     }
@@ -195,12 +195,11 @@ extension Promises.P11DerivedTests {
         let heat = Observed(1)
         let limit = Observed(5)
         let named: Derived<Bool>
-        private let stored = DerivedStorage<Bool>()
-        private let weaklyStored = DerivedStorage<Bool>()
+        let healthy: Derived<Bool>
+        private let weaklyStored = _DerivedStorage<Bool>()
         private let tokens = Log<ObservationToken>()
         private let deaths: Counter
 
-        var healthy: Derived<Bool> { stored.derived { [heat, limit] in Derived { get in get(heat) < get(limit) } } }
         var weaklyHealthy: Derived<Bool> {
             weaklyStored.derived { Derived { [weak self] get in self.map { get($0.heat) < 5 } ?? false } }
         }
@@ -208,6 +207,7 @@ extension Promises.P11DerivedTests {
         init(_ deaths: Counter) {
             self.deaths = deaths
             named = Derived(heat, limit) { $0 < $1 }
+            healthy = Derived { [heat, limit] get in get(heat) < get(limit) }.ofModel()
         }
 
         deinit { deaths.increment() }
@@ -274,7 +274,7 @@ extension Promises.P11DerivedTests {
     func rootsLiveOn() {
         let limit = Observed(5)
         final class Model: Sendable {
-            private let stored = DerivedStorage<Int>()
+            private let stored = _DerivedStorage<Int>()
 
             func derived(_ a: Observed<Int>) -> Derived<Int> { stored.derived { Derived { get in get(a) } } }
         }

@@ -71,7 +71,7 @@ extension Promises.P22DerivedTests {
             Group(a, c).observe { grouped.append($0.new.1) }, binding,
             c.observe(options: .initial, delivery: .serial()) { serial.append($0.new) },
         ]
-        let values = c.values(includingInitial: true).record()
+        let values = c.values(options: .initial).record()
         a.value = 2
         a.value = 3
         #expect(bound.value == 30 && grouped.entries.last == 30)

@@ -68,14 +68,14 @@ extension Promises.P24EndsTests {
     func iterators() async throws {
         let a = Observed(0)
         let tens = a.map { $0 * 10 }
-        var iterator: ObservationSequence<Int>.Iterator? = tens.values().makeAsyncIterator()
+        var iterator: ObservationSequence<Int>.AsyncIterator? = tens.values().makeAsyncIterator()
         #expect(a.observationCount == 1)
         a.value = 1
         let first = await iterator!.next()
         #expect(first == 10)
         iterator = nil
         #expect(a.observationCount == 0)
-        let (sequence, received) = (tens.values(includingInitial: true), ReceivedNumbers())
+        let (sequence, received) = (tens.values(options: .initial), ReceivedNumbers())
         let task = Task { for await number in sequence { received.append(number) } }
         try await eventuallyAsync("the first number") { received.last == 10 }
         #expect(a.observationCount == 1)

@@ -187,7 +187,7 @@ extension Promises.P25DerivedTests {
     }
 
     private final class Model: Sendable {
-        private let stored = DerivedStorage<Int>()
+        private let stored = _DerivedStorage<Int>()
 
         func derived(of a: Observed<Int>) -> Derived<Int> { stored.derived { a.map { $0 } } }
     }

@@ -31,6 +31,22 @@ extension Promises.P25FollowedTests {
 }
 
 extension Promises.P25FollowedTests {
+    @Test("P22 The function says that it uses a followed model as itself: the model, nil, and an array")
+    func itself() {
+        let engine = Observed(Engine())
+        let (spare, all) = (Observed<Engine?>(nil), Observed([engine.value]))
+        let isSpare = Derived { get in
+            get(get.follow(engine)) === get(get.follow(spare)) && get(get.follow(all)).count == 1
+        }
+        #expect(!isSpare.value)
+        spare.value = engine.value
+        #expect(isSpare.value)
+        all.value = []
+        #expect(!isSpare.value)
+    }
+}
+
+extension Promises.P25FollowedTests {
     @Test("P22 Constants of a followed model are read: values, and models, whose properties are followed")
     func constants() {
         let (first, second) = (Vehicle(Engine(), 1), Vehicle(Engine(), 2))
@@ -79,14 +95,14 @@ private final class Engine: ConcurrentObservable {
 }
 
 private final class Vehicle: ConcurrentObservable {
-    let number: Constant<Int>
-    let engine: Constant<Engine>
-    let spare: Constant<Engine?>
-    let engines: Constant<[Engine]>
+    let number: _Constant<Int>
+    let engine: _Constant<Engine>
+    let spare: _Constant<Engine?>
+    let engines: _Constant<[Engine]>
 
     init(_ engine: Engine, _ number: Int) {
-        (self.number, self.engine) = (Constant(number), Constant(engine))
-        (spare, engines) = (Constant(engine), Constant([engine]))
+        (self.number, self.engine) = (_Constant(number), _Constant(engine))
+        (spare, engines) = (_Constant(engine), _Constant([engine]))
     }
 }
 

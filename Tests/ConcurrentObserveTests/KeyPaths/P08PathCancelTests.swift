@@ -215,7 +215,7 @@ extension Promises.P08PathCancelTests {
     func deferred() throws {
         let car = Car(0)
         let lives = Lives()
-        let outcomes = Log<CancellationOutcome>()
+        let outcomes = Log<WaitOutcome>()
         let token = Slot<ObservationToken>()
         do {
             let life = lives.make()

@@ -74,7 +74,7 @@ extension Car {
 extension ConcurrentObservable {
     /// Observes a path with everything written down in `received`.
     func observe<Value: Sendable>(
-        _ path: PathTo<Self, Value>,
+        _ path: KeyPath<_ObservedPath<Self, Self>, _ObservedPath<Self, Value>>,
         _ received: ReceivedChanges<Value>,
         options: ObservationOptions = []
     ) -> ObservationToken {

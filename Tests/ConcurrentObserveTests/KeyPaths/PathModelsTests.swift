@@ -88,7 +88,7 @@ extension Promises.PathModelsTests {
 
     private func firstAndLater<Model: ConcurrentObservable, Value: Sendable>(
         _ model: Model,
-        _ path: PathTo<Model, Value>
+        _ path: KeyPath<_ObservedPath<Model, Model>, _ObservedPath<Model, Value>>
     ) -> (received: ReceivedChanges<Value>, token: ObservationToken) {
         let received = ReceivedChanges<Value>()
         return (received, model.observe(path, received, options: .initial))

@@ -77,9 +77,9 @@ private struct Ground {
 
     func values() -> ObservationSequence<Referent?> {
         switch path {
-        case .oneStep: team.property(\.lead).values(includingInitial: true)
-        case .twoSteps: firm.property(\.team.lead).values(includingInitial: true)
-        case .optional: firm.property(\.other.lead).values(includingInitial: true)
+        case .oneStep: team.property(\.lead).values(options: .initial)
+        case .twoSteps: firm.property(\.team.lead).values(options: .initial)
+        case .optional: firm.property(\.other.lead).values(options: .initial)
         }
     }
 }
@@ -161,7 +161,7 @@ extension Promises.WeakPathDeliveryTests {
         var firm: Firm? = Firm()
         firm!.team.value.lead.value = ada
         var changes = firm!.property(\.team.lead).changes(options: .initial).makeAsyncIterator()
-        var values = firm!.property(\.team.lead).values(includingInitial: true).makeAsyncIterator()
+        var values = firm!.property(\.team.lead).values(options: .initial).makeAsyncIterator()
         firm!.team.value.lead.value = nil
         firm!.team.value = Team()
         firm!.team.value.lead.value = ada

@@ -27,7 +27,7 @@ private struct WeaklyRenamed: ObservableProperty {
     var version: UInt64 { base.version }
     func snapshot() -> (value: Int, version: UInt64) { base.snapshot() }
     func attach(_ observer: PropertyObserver<Int>) -> ObservationToken { base.attach(observer) }
-    var weakAttachment: WeakAttachment<Int> { base.weakAttachment }
+    var weakAttachment: @Sendable (PropertyObserver<Int>) -> ObservationToken? { base.weakAttachment }
 }
 
 /// Uses a property in every form; returns what was delivered of the change that `change` makes.
@@ -83,7 +83,7 @@ extension Promises.ObservablePropertyTests {
             },
             renamed.value!.bind(to: bound),
         ]
-        let sequence = Slot(renamed.value!.values(includingInitial: true))
+        let sequence = Slot(renamed.value!.values(options: .initial))
         var values = sequence.value!.makeAsyncIterator()
         property.value!.value = 2
         #expect(await values.next() == 1)

@@ -71,7 +71,7 @@ extension Promises.ObservationOptionsTests {
         let values = Log<String?>()
         let tokens = [
             property.observe(received, options: .initial), property.observe(one),
-            property.observeValues(includingInitial: true) { values.append($0) },
+            property.observeValues(options: .initial) { values.append($0) },
         ]
         for value in ["a", nil, nil] as [String?] { property.value = value }
         #expect(
@@ -88,7 +88,7 @@ extension Promises.ObservationOptionsTests {
         let property = Slot(Observed(1))
         let (all, later) = (Log<Int>(), Log<Int>())
         let tokens = [
-            property.value!.observeValues(includingInitial: true) { all.append($0) },
+            property.value!.observeValues(options: .initial) { all.append($0) },
             property.value!.observeValues { later.append($0) },
         ]
         #expect(all.entries == [1])

@@ -103,7 +103,7 @@ extension Promises.P05PropertyLocksTests {
         let property = Observed(Compared(0))
         let victim = Observed(0).observe { (_: Change<Int>) in }
         let done = Signal("the user's code")
-        let outcomes = Log<CancellationOutcome>()
+        let outcomes = Log<WaitOutcome>()
         try onNewThread {
             try? place.run(property) {
                 outcomes.append(victim.cancelAndWaitBlocking())

@@ -118,7 +118,7 @@ extension Promises.P09PropertyCancelAndWaitTests {
             let properties = [Observed(0), Observed(0)]
             let tokens = [Slot<ObservationToken>(), Slot<ObservationToken>()]
             let entered = [Signal("one callback"), Signal("the other callback")]
-            let outcomes = Log<CancellationOutcome>()
+            let outcomes = Log<WaitOutcome>()
             for index in 0..<2 {
                 tokens[index].put(
                     properties[index].observe { (_: Change<Int>) in

@@ -19,7 +19,7 @@ extension Promises.RemovingDuplicatesTests {
             distinct.observe(options: .initial, delivery: .serial()) { serial.append($0) },
         ]
         var changes = distinct.changes(options: .initial).makeAsyncIterator()
-        var values = distinct.values(includingInitial: true).makeAsyncIterator()
+        var values = distinct.values(options: .initial).makeAsyncIterator()
         for value in ["a", "b", "b", "a", "a"] { property.value = value }
         property.modify { _ in }
         property.exchange("c")

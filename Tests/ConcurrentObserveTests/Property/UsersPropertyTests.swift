@@ -86,7 +86,7 @@ extension Hostile {
 
 /// Iterates in the form that reads without a lock. Returns the first value, if there is one.
 private func firstValue(of property: some ObservableProperty<Int>, isInitial: Bool = true) async -> Int? {
-    var iterator = property.values(includingInitial: isInitial, buffering: .latest).makeAsyncIterator()
+    var iterator = property.values(options: isInitial ? .initial : [], buffering: .latest).makeAsyncIterator()
     return await iterator.next()
 }
 

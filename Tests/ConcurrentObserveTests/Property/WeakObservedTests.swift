@@ -119,8 +119,8 @@ extension Promises.WeakObservedTests {
         let a = Slot(Referent("a"))
         let property = WeakObserved(a.value)
         let names = Log<String>()
-        let tokens = [true, false].map { includingInitial in
-            property.observeValues(includingInitial: includingInitial) { names.append($0?.description ?? "nil") }
+        let tokens = [.initial, []].map { (options: ObservationOptions) in
+            property.observeValues(options: options) { names.append($0?.description ?? "nil") }
         }
         property.value = a.value
         a.clear()

@@ -71,7 +71,7 @@ extension Promises.P09ThreadFamineTests {
 }
 
 /// The blocking form, which an asynchronous caller reaches through a function of its own.
-private func drainsBriefly() -> DrainOutcome { ConcurrentObserveDiagnostics.drain(deadline: .now + glance) }
+private func drainsBriefly() -> WaitOutcome { ConcurrentObserveDiagnostics.drain(deadline: .now + glance) }
 
 private func waitAsynchronously(isCancelled: Bool) async throws {
     let famine = try Famine()

@@ -66,7 +66,7 @@ extension Promises.P16BoundedBacklogTests {
     @Test("P16 drain is deferred inside a callback")
     func deferred() {
         let registry = ObserverRegistry<Int>()
-        let outcomes = Log<DrainOutcome>()
+        let outcomes = Log<WaitOutcome>()
         let token = registry.observe { event in
             outcomes.append(ConcurrentObserveDiagnostics.drain())
             if event > 0 { registry.notify(event - 1) }

@@ -206,7 +206,7 @@ enum Inside: String, CaseIterable, Codable, Sendable {
             token.cancel()
         case .modify: property.modify { _ in leave() }
         case .withValue: property.withValue { _ in leave() }
-        case .initial: property.observeValues(includingInitial: true) { _ in leave() }.cancel()
+        case .initial: property.observeValues(options: .initial) { _ in leave() }.cancel()
         case .serial:
             let token = property.observe(delivery: .serial()) { _ in leave() }
             property.value = 1

@@ -88,7 +88,7 @@ extension Promises.ObservationBagTests {
         let property = Observed(0)
         let bag = ObservationBag()
         let lives = Lives()
-        let outcomes = Log<CancellationOutcome>()
+        let outcomes = Log<WaitOutcome>()
         do {
             let life = lives.make()
             bag.insert(

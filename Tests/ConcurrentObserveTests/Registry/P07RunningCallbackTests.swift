@@ -37,7 +37,7 @@ extension Promises.P07RunningCallbackTests {
         #expect(first.label == "stuck")
         try eventually("a greater age") {
             let found = ConcurrentObserveDiagnostics.callbacks(runningFor: .milliseconds(20))
-            return found.count == 1 && found[0].id == first.id && found[0].age >= .milliseconds(20)
+            return found.count == 1 && found[0].id == first.id && found[0].age! >= .milliseconds(20)
         }
         #expect(ConcurrentObserveDiagnostics.callbacks(runningFor: .seconds(3_600)).isEmpty)
         // Its observation ended, it still runs, and the entry has its address.

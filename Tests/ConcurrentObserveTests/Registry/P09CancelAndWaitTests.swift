@@ -225,7 +225,7 @@ extension Promises.P09CancelAndWaitTests {
         let registry = ObserverRegistry<Int>()
         let lives = Lives()
         let token = Slot<ObservationToken>()
-        let outcomes = Log<CancellationOutcome>()
+        let outcomes = Log<WaitOutcome>()
         let aliveInside = Counter()
         let ended = Signal("the end")
         do {
@@ -302,7 +302,7 @@ extension Promises.P09CancelAndWaitTests {
             let registries = [ObserverRegistry<Int>(), ObserverRegistry<Int>()]
             let tokens = [Slot<ObservationToken>(), Slot<ObservationToken>()]
             let entered = [Signal("one callback"), Signal("the other callback")]
-            let outcomes = Log<CancellationOutcome>()
+            let outcomes = Log<WaitOutcome>()
             for index in 0..<2 {
                 let life = Slot(lives.make())
                 tokens[index].put(
@@ -423,7 +423,7 @@ extension Promises.P09CancelAndWaitTests {
     func asynchronousInsideACallback() async throws {
         let registry = ObserverRegistry<Int>()
         let lives = Lives()
-        let task = Slot<Task<CancellationOutcome, Never>>()
+        let task = Slot<Task<WaitOutcome, Never>>()
         let token = Slot<ObservationToken>()
         let isFinishedInside = Flag()
         do {

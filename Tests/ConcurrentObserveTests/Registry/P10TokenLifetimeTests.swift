@@ -84,8 +84,8 @@ extension Promises.P10TokenLifetimeTests {
             // The library's own tokens do not count.
             _ = try await number.first { $0 == 1 }
             for sequence in [
-                number.values(includingInitial: true),
-                car.property(\.axle.wheel.pressure).values(includingInitial: true),
+                number.values(options: .initial),
+                car.property(\.axle.wheel.pressure).values(options: .initial),
             ] {
                 var iterator = sequence.makeAsyncIterator()
                 _ = await iterator.next()

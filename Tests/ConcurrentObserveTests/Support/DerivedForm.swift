@@ -58,7 +58,7 @@ enum DerivedForm: String, CaseIterable, Sendable {
             let iterator = SendableIterator(property.changes().makeAsyncIterator())
             return iterating { while let change = await iterator.next() { received.append(change.new) } }
         case .lateIterator:
-            let sequence = property.values(includingInitial: true)
+            let sequence = property.values(options: .initial)
             return iterating { for await number in sequence { received.append(number) } }
         case .binding:
             let destination = Observed(-1)
@@ -81,9 +81,9 @@ enum DerivedForm: String, CaseIterable, Sendable {
 /// An iterator that a test hands to a task.
 private final class SendableIterator<Element: Sendable>: @unchecked Sendable {
     // Unchecked: the test hands it over once.
-    private var iterator: ObservationSequence<Element>.Iterator
+    private var iterator: ObservationSequence<Element>.AsyncIterator
 
-    init(_ iterator: ObservationSequence<Element>.Iterator) { self.iterator = iterator }
+    init(_ iterator: ObservationSequence<Element>.AsyncIterator) { self.iterator = iterator }
 
     func next() async -> Element? { await iterator.next(isolation: nil) }
 }

@@ -19,7 +19,7 @@ final class DerivedSources: Sendable {
 
     final class Turbine: ConcurrentObservable {
         let number = Observed(0)
-        private let storedTens = DerivedStorage<Int>()
+        private let storedTens = _DerivedStorage<Int>()
 
         var tens: Derived<Int> { storedTens.derived { [number] in Derived { get in get(number) * 10 } } }
     }

@@ -134,12 +134,12 @@ extension Promises.GroupTests {
             },
         ]
         tokens.append(
-            group.observeValues(includingInitial: true, delivery: .serial()) { number, text in
+            group.observeValues(options: .initial, delivery: .serial()) { number, text in
                 logs[7].append("\(number) \(text)")
             }
         )
         var changes = group.changes(options: .initial).makeAsyncIterator()
-        var values = group.values(includingInitial: true).makeAsyncIterator()
+        var values = group.values(options: .initial).makeAsyncIterator()
         for round in 1...3 {
             number.value = round
             text.value = "\(round)"
@@ -353,7 +353,7 @@ extension Promises.GroupTests {
     @Test("P12 A group of a property that is gone already begins nothing: its sequence finishes at once")
     func goneAlready() async {
         let (number, other) = (Slot(Observed(1)), Observed(2))
-        let values = Group(number.value!, other).values(includingInitial: true)
+        let values = Group(number.value!, other).values(options: .initial)
         number.clear()
         var iterator = values.makeAsyncIterator()
         #expect(await iterator.next() == nil)

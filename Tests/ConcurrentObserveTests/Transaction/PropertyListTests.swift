@@ -45,7 +45,7 @@ extension Promises.PropertyListTests {
         let (log, actor) = (Log<[Int]>(), ObservationActor())
         let recordings = [list.record(delivery: .serial()), list.record(delivery: .actor(actor))]
         let token = list.observeValues { log.append($0) }
-        let values = list.values(includingInitial: true).record()
+        let values = list.values(options: .initial).record()
         for index in 0..<3 { properties[index].value += 10 }
         let all = [[10, 1, 2], [10, 11, 2], [10, 11, 12]]
         for recording in recordings { try await recording.expect(all) }

@@ -52,7 +52,7 @@ struct EventStream: Sendable {
     /// each when the one before has been taken.
     private func follow(after seen: UInt64?, _ events: AsyncChannel<ServerSentEvent>) async {
         if !source.hasFlags.value { await events.send(.waiting(source.state())) }
-        guard await source.hasFlags.values(includingInitial: true).contains(true) else { return }
+        guard await source.hasFlags.values(options: .initial).contains(true) else { return }
         if let seen, await !source.reach(seen) {
             // The client comes again, perhaps to another server.
             events.finish()

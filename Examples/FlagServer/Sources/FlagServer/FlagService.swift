@@ -33,9 +33,6 @@ package struct FlagService: Sendable {
     ///
     /// - Throws: What a service throws, above all that it cannot listen.
     package func run() async throws {
-        // Warns of callbacks that do not return, and of mailboxes that grow.
-        let watch = StuckCallbackWatch(logger: edge.logger)
-        defer { withExtendedLifetime(watch) {} }
         var configuration = ServiceGroupConfiguration(
             services: [application],
             gracefulShutdownSignals: [.sigterm, .sigint],
@@ -54,7 +51,9 @@ package struct FlagService: Sendable {
         let own: [any Service] = [
             // The first ends last: when all observations have ended.
             ObservationDrain(within: .seconds(5)),
-            LibraryFigures(metrics: LibraryMetrics(factory: metrics)),
+            // Warns of callbacks that do not return, and of mailboxes that grow.
+            StuckCallbackWatch(logger: logger),
+            LibraryMetrics(factory: metrics),
             ChangeLog(flags: flags, logger: logger, factory: metrics),
         ]
         return edge.application(services: own + services) { router in
@@ -92,11 +91,4 @@ package struct FlagService: Sendable {
             return ProvidedFlags(flags + derived, version: snapshot.version)
         }
     }
-}
-
-/// Publishes the library's own figures.
-private struct LibraryFigures: Service {
-    let metrics: LibraryMetrics
-
-    func run() async throws { await cancelWhenGracefulShutdown { await metrics.run() } }
 }

@@ -102,7 +102,7 @@ package struct FlagdSync<State: Sendable>: Service {
 
     /// Sends all flags, now and after each commit, until the client goes or the service goes down.
     private func sync(to writer: RPCWriter<FlagdMessage>, _ context: ServerContext) async throws {
-        let known = provider.hasFlags.values(includingInitial: true).cancelOnGracefulShutdown()
+        let known = provider.hasFlags.values(options: .initial).cancelOnGracefulShutdown()
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 guard await known.contains(true) else { return }

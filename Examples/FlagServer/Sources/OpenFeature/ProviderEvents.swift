@@ -45,7 +45,7 @@ package struct ProviderEvents<State: Sendable>: Sendable {
     }
 
     private var events: some AsyncSequence<String, Never> {
-        let states = provider.status.values(includingInitial: true, buffering: .droppingOldest(1_000))
+        let states = provider.status.values(options: .initial, buffering: .droppingOldest(1_000))
             .compactMap { ProviderEvent($0)?.encoded }
         let changes = ProviderChanges(provider: provider, counter: dropped)
         let beats = AsyncTimerSequence.repeating(every: heartbeat).map { _ in ":\n\n" }
@@ -63,7 +63,7 @@ private struct ProviderChanges<State: Sendable>: AsyncSequence, Sendable {
     }
 
     struct Iterator: AsyncIteratorProtocol {
-        var commits: ObservationSequence<Change<[State]>>.Iterator
+        var commits: ObservationSequence<Change<[State]>>.AsyncIterator
         let provider: FlagProvider<State>
         let counter: Counter
         /// The number of the last change, and the version that the client knows of.
@@ -71,7 +71,7 @@ private struct ProviderChanges<State: Sendable>: AsyncSequence, Sendable {
         /// How many commits the client was not sent so far.
         private var dropped: UInt64 = 0
 
-        init(commits: ObservationSequence<Change<[State]>>.Iterator, provider: FlagProvider<State>, counter: Counter) {
+        init(commits: ObservationSequence<Change<[State]>>.AsyncIterator, provider: FlagProvider<State>, counter: Counter) {
             (self.commits, self.provider, self.counter) = (commits, provider, counter)
         }
 

@@ -46,7 +46,7 @@ final class Connection: ConcurrentObservable {
 
     /// Waits until the connection is open. Returns false if it is closed before.
     func isOpened() async -> Bool {
-        for await state in state.values(includingInitial: true) {
+        for await state in state.values(options: .initial) {
             switch state {
             case .connected: return true
             case .closed: return false

@@ -70,7 +70,7 @@ for quarter in 1...4 {
 
 // A task that waits for the end.
 let finished = Task.detached {
-    for await progress in job.progress.values(includingInitial: true, buffering: .latest)
+    for await progress in job.progress.values(options: .initial, buffering: .latest)
     where progress.finished == job.total { return progress }
     return Job.Progress()
 }

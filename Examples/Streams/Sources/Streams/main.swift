@@ -10,7 +10,7 @@ final class Tyre: ConcurrentObservable {
 print("--- removeDuplicates, chunks")
 do {
     var tyre: Tyre? = Tyre()
-    let pressures = tyre!.pressure.values(includingInitial: true)
+    let pressures = tyre!.pressure.values(options: .initial)
     let chunks = pressures.removeDuplicates().chunks(ofCount: 3)
     // From here on the iterator receives every change, whether it is asked for one or not.
     var iterator = chunks.makeAsyncIterator()
@@ -23,7 +23,7 @@ do {
 print("--- zip")
 do {
     let (counts, names) = (Observed(0), Observed("zero"))
-    var pairs = zip(counts.values(includingInitial: true), names.values(includingInitial: true)).makeAsyncIterator()
+    var pairs = zip(counts.values(options: .initial), names.values(options: .initial)).makeAsyncIterator()
     // The algorithm makes its iterators when it is first asked: with the initial values it has
     // both.
     if let (count, name) = await pairs.next() { print(count, name) }
@@ -36,8 +36,8 @@ print("--- merge")
 do {
     let (front, rear) = (Tyre(), Tyre())
     var merged = merge(
-        front.pressure.values(includingInitial: true).map { "front \($0)" },
-        rear.pressure.values(includingInitial: true).map { "rear \($0)" }
+        front.pressure.values(options: .initial).map { "front \($0)" },
+        rear.pressure.values(options: .initial).map { "rear \($0)" }
     ).makeAsyncIterator()
     // The first two come in any order.
     var first: [String] = []
@@ -67,7 +67,7 @@ do {
                 return result
             }
         }
-        for await count in listening.values(includingInitial: true) where count == tyres.count { break }
+        for await count in listening.values(options: .initial) where count == tyres.count { break }
         for pressure in 1...100 { for (index, tyre) in tyres.enumerated() { tyre.pressure.value = pressure * index } }
         // The tasks' sequences finish with the tyres.
         tyres = []
@@ -83,7 +83,7 @@ print("--- several properties as one sequence")
 do {
     let (front, rear) = (Tyre(), Tyre())
     // Paths, properties and read-only ones can be in one group. Each element is a tuple.
-    let both = Group(front.pressure, rear.property(\.pressure)).values(includingInitial: true)
+    let both = Group(front.pressure, rear.property(\.pressure)).values(options: .initial)
     var iterator = both.makeAsyncIterator()
     rear.pressure.value = 3
     front.pressure.value = 2

@@ -23,6 +23,9 @@ struct HistoriesCommand: ParsableCommand {
     @Option(help: "Histories of each subject.")
     var histories: Int = 20_000
 
+    @Option(help: "Begin no batch of 256 histories after so many seconds, for each subject.")
+    var seconds: Int?
+
     @Option(help: "Threads, 2 to 8.")
     var threads: Int = 4
 
@@ -40,6 +43,7 @@ struct HistoriesCommand: ParsableCommand {
             throw unknown("subject", name, among: HistorySubject.all.map(\.name), listedBy: "stress histories --list")
         }
         guard (2...8).contains(threads) else { throw ValidationError("--threads takes 2 to 8, not \(threads)") }
+        guard seconds ?? 1 > 0 else { throw ValidationError("--seconds takes 1 or more, not \(seconds!)") }
         guard histories > 0 else { throw ValidationError("--histories takes 1 or more, not \(histories)") }
         guard operations > 0, threads * operations <= 64 else {
             throw ValidationError("--operations takes 1 to \(64 / threads) with \(threads) threads, not \(operations)")
@@ -61,7 +65,13 @@ struct HistoriesCommand: ParsableCommand {
         var worst = StressExit.pass
         for subject in subject.isEmpty ? HistorySubject.all : subject.map({ HistorySubject.named($0)! }) {
             let start = nanoseconds()
-            let plan = HistoryRecorder.Plan(histories: histories, threads: threads, operations: operations, seed: seed)
+            let plan = HistoryRecorder.Plan(
+                histories: histories,
+                end: seconds.map { start + UInt64($0) * 1_000_000_000 },
+                threads: threads,
+                operations: operations,
+                seed: seed
+            )
             let result = HistoryRecorder(subject, plan).run()
             if let witness = result.witness { print("VIOLATION \(subject.name): \(witness)") }
             table.add([

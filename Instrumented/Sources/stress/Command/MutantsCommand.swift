@@ -93,7 +93,7 @@ struct MutantsCommand: ParsableCommand {
         let kills = try kill(chosen)
         let controls = Set(chosen.map(\.scenario)).sorted().map { scenario in
             let own = chosen.filter { $0.scenario == scenario }
-            let run = ChildRun(control: scenario, seed: seed, budget: Self.controlBudget(own, kills, scenario))
+            let run = ChildRun(control: scenario, seed: seed, budget: Self.controlBudget(kills, scenario))
             // A control has no faults.
             let kind = own.first { $0.faults.isEmpty } ?? own[0]
             return (run: run, engine: kind.killEngine, isAlone: kind.needsTheMachine)
@@ -117,11 +117,10 @@ struct MutantsCommand: ParsableCommand {
     }
 
     /// How long nothing may be found without a bug: ten times as long as the slowest of the
-    /// scenario's bugs took to be found, waits in vain not counted, and some seconds at least; but
-    /// no longer than the most patient of them may take.
-    private static func controlBudget(_ mutants: [Mutant], _ kills: [Kill], _ scenario: String) -> Duration {
+    /// scenario's bugs took to be found, waits in vain not counted; 3 s at least, 15 s at most.
+    private static func controlBudget(_ kills: [Kill], _ scenario: String) -> Duration {
         let slowest = kills.filter { $0.scenario == scenario }.map { $0.secondsToFind ?? $0.seconds }.max() ?? 0
-        return min(mutants.map(\.budget).max()!, max(.seconds(3), .seconds(10 * slowest)))
+        return .seconds(min(15, max(3, 10 * slowest)))
     }
 
     /// Looks for a seeded bug.

@@ -106,6 +106,7 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant(.aValueIsReadAfterItsPin, "read-set", "P14.not-while-read"),
         ExplorerMutant(.aPinIsNotValidated, "read-set", "P14.not-while-read"),
         ExplorerMutant(.aValueIsNotPinned, "borrow-set", "P14.not-while-read"),
+        ExplorerMutant(.pinsOfCopiesAreNotScanned, "read-set", "P14.not-while-read"),
         ExplorerMutant(.pinsAreNotScanned, "borrow-set", "P14.not-while-read"),
         ExplorerMutant(.aMagazineIsReleasedUnseen, "magazine", "P14.not-while-read"),
         ExplorerMutant(.aMagazineIsReleasedUnseen, "recycled-box", "P14.not-while-read", "P2.version-fits"),

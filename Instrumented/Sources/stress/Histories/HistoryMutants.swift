@@ -5,8 +5,10 @@ import Foundation
 /// `stress mutants --engine histories`: seeded bugs that a history shows, without an invariant made
 /// for them.
 enum HistoryMutants {
-    /// Histories that a control must pass: two seconds.
+    /// Histories that a control must pass: two seconds on a quiet machine.
     private static let controlLength = 20_000
+    /// A control ends after so many seconds: beside other work its threads wait for each other.
+    private static let controlSeconds = 20
     /// Histories that a bug has time to show itself in. The rarest needs some 7,000 on average, on
     /// some machines more.
     private static let patience = 500_000
@@ -23,7 +25,7 @@ enum HistoryMutants {
         process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
         let length = bug == nil ? controlLength : patience
         process.arguments = ["histories", subject, "--histories", "\(length)", "--seed", "\(seed)"]
-        if let bug { process.arguments! += ["--mutant", bug.rawValue] }
+        process.arguments! += bug.map { ["--mutant", $0.rawValue] } ?? ["--seconds", "\(controlSeconds)"]
         let pipe = Pipe()
         process.standardOutput = pipe
         let start = nanoseconds()

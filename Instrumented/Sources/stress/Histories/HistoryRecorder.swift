@@ -17,6 +17,8 @@ final class HistoryRecorder: @unchecked Sendable {
 
     struct Plan: Sendable {
         var histories: Int
+        /// When the recording ends, in nanoseconds of the clock, though fewer histories are there.
+        var end: UInt64?
         var threads: Int
         /// Operations of each thread in one history.
         var operations: Int
@@ -28,6 +30,8 @@ final class HistoryRecorder: @unchecked Sendable {
         var overlapping = 0
         var operations = 0
         var witness: String?
+        /// Whether the plan's time is over. Decided before all threads meet, so that all agree.
+        var isOverdue = false
 
         /// How the command ends: too few histories in which threads met show nothing.
         var exit: StressExit {
@@ -50,7 +54,7 @@ final class HistoryRecorder: @unchecked Sendable {
         concurrently(plan.threads) { thread in
             var generator = Generator(seed: self.plan.seed, stream: UInt64(thread) + 1)
             var first = 0
-            while first < self.plan.histories, self.result.withLock({ $0.witness == nil }) {
+            while first < self.plan.histories, self.result.withLock({ $0.witness == nil && !$0.isOverdue }) {
                 let count = min(Self.batchLength, self.plan.histories - first)
                 if thread == 0 { self.trials = (0..<count).map { _ in self.subject.makeTrial(self.plan.threads) } }
                 self.meeting.join()
@@ -79,6 +83,7 @@ final class HistoryRecorder: @unchecked Sendable {
 
     /// Judges the thread's share of the batch.
     private func judge(_ thread: Int) {
+        if thread == 0, let end = plan.end, nanoseconds() > end { result.withLock { $0.isOverdue = true } }
         for index in stride(from: thread, to: trials.count, by: plan.threads) {
             let verdict = trials[index].judge()
             result.withLock { result in

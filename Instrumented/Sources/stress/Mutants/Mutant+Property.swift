@@ -42,6 +42,12 @@ extension Mutant {
             [.invariant("P14.not-while-read"), .invariant("P2.whole-value"), .crash]
         ),
         Mutant(
+            .pinsOfCopiesAreNotScanned,
+            "torn-reads",
+            [.invariant("P14.not-while-read"), .invariant("P2.whole-value"), .crash],
+            at: "read.pinned"
+        ),
+        Mutant(
             .aMagazineIsReleasedUnseen,
             "magazines",
             [.invariant("P14.not-while-read"), .invariant("P2.whole-value"), .crash]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 private let cellFile = "Property/ValueCell.swift"
+private let pointerFile = "Hazards/HazardPointer.swift"
 private let magazineFile = "Reclamation/Magazine.swift"
 private let recordFile = "Reclamation/ThreadRecord+Magazine.swift"
 private let releasesFile = "Reclamation/MagazineReleases.swift"
@@ -12,11 +13,11 @@ extension Protocol {
     // MARK: Pins of values
 
     private static let storePin = Instruction.store("pin", 1, .releasing)
-        .at(cellFile, "unsafe frame.pointee.pin.store(address, ordering: .releasing)")
+        .at(pointerFile, "address.store(object, ordering: .releasing)")
     private static let scanPin = Instruction.load("pin", .acquiring, into: "pinned")
-        .at("Hazards/FrameScan.swift", "let pin = unsafe frame.pointee.pin.load(ordering: .acquiring)")
+        .at(pointerFile, "address.load(ordering: .acquiring)")
     private static let unpin = Instruction.store("pin", 0, .releasing)
-        .at("Hazards/Frame.swift", "pin.store(0, ordering: .releasing)")
+        .at(pointerFile, "address.store(0, ordering: .releasing)")
     private static let heavy = Instruction.membarrier
         .at("Platform/Barriers.swift", "return curcu_membarrier()")
 
@@ -33,7 +34,7 @@ extension Protocol {
                         .load("version", .acquiring, into: "version"),
                         storePin,
                         Instruction.light
-                            .at(cellFile, "AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)"),
+                            .at(pointerFile, "let object = AsymmetricBarrier.light(fenced: fenced, object)"),
                         .load("version", .relaxed, into: "again")
                             .at(cellFile, "return latch.version.load(ordering: .relaxed) == word"),
                         .branch("again"),

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 private let walkFile = "Registry/ObserverList+Walk.swift"
-private let visitFile = "Registry/Observer+Visit.swift"
 private let tableFile = "Registry/ObserverTable.swift"
 private let contentsFile = "Registry/TableContents.swift"
 private let listFile = "Registry/ObserverList.swift"
 private let coreFile = "Registry/RegistryCore.swift"
 private let endFile = "Registry/Observer+End.swift"
-private let frameFile = "Hazards/Frame.swift"
-private let scanFile = "Hazards/FrameScan.swift"
+private let pointerFile = "Hazards/HazardPointer.swift"
 
 extension Protocol {
     private static let loadHead = Instruction.load("head", .acquiring, into: "table")
@@ -20,9 +18,9 @@ extension Protocol {
     private static let storeFurtherHead = Instruction.store("head", 1, .releasing)
         .at(coreFile, "unsafe furtherHead(of: list).pointee.store(successor?.address ?? 0, ordering: .releasing)")
     private static let scanPin = Instruction.load("pin", .acquiring, into: "pinned")
-        .at(scanFile, "let pin = unsafe frame.pointee.pin.load(ordering: .acquiring)")
+        .at(pointerFile, "address.load(ordering: .acquiring)")
     private static let clearPin = Instruction.store("pin", 0, .releasing)
-        .at(frameFile, "pin.store(0, ordering: .releasing)")
+        .at(pointerFile, "address.store(0, ordering: .releasing)")
 
     /// A walker of a list whose table is replaced.
     private static func pinAndHead(_ name: String, _ load: Instruction, _ store: Instruction) -> Test {
@@ -38,8 +36,8 @@ extension Protocol {
                     enterSection + [
                         load, .branch("table"),
                         .store("pin", 1, .relaxed).at(
-                            walkFile,
-                            "unsafe frame.pointee.pin.store(table, ordering: .relaxed)"
+                            "Hazards/ReadSection.swift",
+                            "address.store(table, ordering: .relaxed)"
                         ),
                     ] + leaveSection + [.load("contents", .relaxed, into: "seen", address: ["table"]), clearPin]
                 ),
@@ -156,9 +154,9 @@ extension Protocol {
     // MARK: The end of an observation
 
     private static let storeCurrent = Instruction.store("current", 1, .releasing)
-        .at(walkFile, "unsafe frame.pointee.current.store(observer, ordering: .releasing)")
+        .at(pointerFile, "address.store(object, ordering: .releasing)")
     private static let barrier = Instruction.light
-        .at(walkFile, "observer = AsymmetricBarrier.light(fenced: fenced, observer)")
+        .at(pointerFile, "let object = AsymmetricBarrier.light(fenced: fenced, object)")
     private static let heavy = Instruction.membarrier.at(
         "Platform/Barriers.swift",
         "return curcu_membarrier()"
@@ -166,15 +164,13 @@ extension Protocol {
     private static let loadEntryAgain = Instruction.load("entry", .relaxed, into: "entry")
         .at(contentsFile, "let word = word.load(ordering: .relaxed)", after: "var isActive: Bool {")
     private static let scanCurrent = Instruction.load("current", .acquiring, into: "running")
-        .at(scanFile, "let current = unsafe frame.pointee.current.load(ordering: .acquiring)")
-    private static let waitForCurrent = Instruction.load("current", .acquiring, into: "running")
-        .at(scanFile, "if unsafe frame.pointee.current.load(ordering: .acquiring) == address")
+        .at(pointerFile, "address.load(ordering: .acquiring)")
     private static let markEnded = Instruction.store("mark", 0, .releasing)
         .at(endFile, "mark.store(knownMark.ended(reason).rawValue, ordering: .releasing)")
     private static let loadMark = Instruction.load("mark", .relaxed, into: "mark")
         .at("Registry/Observer+Content.swift", "mark.pointee.load(ordering: .relaxed)")
     private static let clearCurrent = Instruction.store("current", 0, .releasing)
-        .at(frameFile, "current.store(0, ordering: .releasing)")
+        .at(pointerFile, "address.store(0, ordering: .releasing)")
 
     private static func callIfLive(_ loads: [Instruction]) -> Test.Thread {
         Test.Thread(
@@ -197,7 +193,7 @@ extension Protocol {
                     [
                         .store("entry", 3, .relaxed)
                             .at(tableFile, ".store(observer.address | TableEntry.Mark.ended, ordering: .relaxed)"),
-                        heavy, waitForCurrent, .branch("running"), .store("closure", 666, .relaxed),
+                        heavy, scanCurrent, .branch("running"), .store("closure", 666, .relaxed),
                     ]
                 ),
             ],
@@ -228,8 +224,8 @@ extension Protocol {
                 Test.Thread(
                     "visitor",
                     [
-                        storeCurrent.at(visitFile, "unsafe frame.pointee.current.store(address, ordering: .releasing)"),
-                        barrier.at(visitFile, "AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)"),
+                        storeCurrent,
+                        barrier,
                         loadMark,
                         .branch("mark"), .load("closure", .relaxed, into: "seen"), clearCurrent,
                     ]
@@ -264,7 +260,7 @@ extension Protocol {
                 Test.Thread(
                     "canceller",
                     [
-                        .compareExchange("lock", 2, 3, .acquiring), markEnded, heavy, waitForCurrent,
+                        .compareExchange("lock", 2, 3, .acquiring), markEnded, heavy, scanCurrent,
                         .branch("running"),
                         .store("closure", 666, .relaxed),
                     ]
@@ -280,25 +276,7 @@ extension Protocol {
             plain: ["closure"],
             [
                 Test.Thread("walker", [.load("closure", .relaxed, into: "seen"), storeCurrent]),
-                Test.Thread("canceller", [waitForCurrent, .branch("running"), .store("closure", 666, .relaxed)]),
-            ],
-            never: { $0["seen"] == 666 }
-        ),
-        Test(
-            "a visit ends the last callback",
-            claim: "a frame's next callback ends the one before (W6, F4)",
-            initially: ["current": 2],
-            given: ["running": 1],
-            plain: ["closure"],
-            [
-                Test.Thread(
-                    "visitor",
-                    [
-                        .load("closure", .relaxed, into: "seen"),
-                        storeCurrent.at(visitFile, "unsafe frame.pointee.current.store(address, ordering: .releasing)"),
-                    ]
-                ),
-                Test.Thread("reclamation thread", [scanCurrent, .branch("running"), .store("closure", 666, .relaxed)]),
+                Test.Thread("canceller", [scanCurrent, .branch("running"), .store("closure", 666, .relaxed)]),
             ],
             never: { $0["seen"] == 666 }
         ),

@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A value that an asynchronous function computes from a property, again after each of its changes.
+///
+/// ```swift
+/// let profile = AsyncDerived(userID) { id in try await client.profile(of: id) }
+/// let token = profile.observe { change in show(change.new) }
+/// let present = try await profile.result()
+/// ```
+///
+/// Its value is nil while the function runs, and then the function's result, or the error that it
+/// threw. A *run* is one call of the function, in a task of its own. A change of the source cancels
+/// the run before it, sets the value to nil, and starts the next run, all before the source's own
+/// setter returns. The result of a run that was overtaken is dropped, so a result never replaces
+/// one of a later change. ``last`` is the last good result meanwhile.
+///
+/// It is a property like any other: observe it, wait with `first(where:)`, bind it, or read it in a
+/// ``Derived``. The function of several properties takes a `Derived` of them:
+/// `AsyncDerived(Derived(host, port) { ($0, $1) }) { address in … }`. To leave out changes to an
+/// equal value, pass `source.removingDuplicates()`.
+///
+/// The first run starts with the initialiser, whether the value is observed or not. The object
+/// retains its source. When the object is released, its run is cancelled, and its observations end
+/// with `.sourceDeleted`. (P12)
+public final class AsyncDerived<Success: Sendable>: ObservableProperty {
+    private let runs: AsyncRuns<Success>
+    private let token: ObservationToken
+    private let source: any Sendable
+
+    /// Begins to compute.
+    ///
+    /// - Parameters:
+    ///   - source: The property whose values the function receives.
+    ///   - priority: The priority of the runs; nil for the priority of the task that makes the
+    ///     change.
+    ///   - function: Computes a result. It runs in a task that is cancelled when the source changes
+    ///     again; a function that ignores this runs on, beside the next run. It sees the task-local
+    ///     values of the code that made the change.
+    public init<Source: ObservableProperty>(
+        _ source: Source,
+        priority: TaskPriority? = nil,
+        _ function: @escaping @Sendable (Source.Value) async throws -> Success
+    ) {
+        let runs = AsyncRuns<Success>()
+        self.runs = runs
+        self.source = source
+        // Weak: the observation may be destroyed late, and the results end with this object.
+        token = source.observe(options: .initial) { [weak runs] change in
+            let input = change.new
+            runs?.start(for: change.version, priority: priority) { try await function(input) }
+        }
+    }
+
+    deinit { runs.cancel() }
+
+    /// The result of the run for the source's present value; nil while that runs. Any thread; never
+    /// waits.
+    public var value: Result<Success, any Error>? { runs.state.value.result }
+
+    /// The last result of a run that threw no error; nil before the first. Any thread; never waits.
+    public var last: Success? { runs.state.value.last }
+
+    /// The number of changes of ``value`` so far. (P2)
+    public var version: UInt64 { runs.state.version }
+
+    /// The present value and its version, which belong together. Any thread; never waits.
+    public func snapshot() -> (value: Result<Success, any Error>?, version: UInt64) {
+        let (state, version) = runs.state.snapshot()
+        return (state.result, version)
+    }
+
+    /// Begins an observation of the value.
+    public func attach(_ observer: PropertyObserver<Result<Success, any Error>?>) -> ObservationToken {
+        runs.state.attach(observer.pulledBack { change in change.map(\.result) })
+    }
+
+    /// Attaches an observer without retaining this object; nil once it is gone.
+    public var weakAttachment: @Sendable (PropertyObserver<Result<Success, any Error>?>) -> ObservationToken? {
+        let attach = runs.state.weakAttachment
+        return { observer in attach(observer.pulledBack { change in change.map(\.result) }) }
+    }
+
+    /// Returns the result for the source's present value. Suspends while it is computed.
+    ///
+    /// - Throws: The error of the run, or `CancellationError` once the calling task is cancelled.
+    public nonisolated(nonsending) func result() async throws -> Success {
+        // Not nil: the predicate has accepted it.
+        try await first { $0 != nil }!.get()
+    }
+}
+
+/// The runs of one `AsyncDerived`, and the state that they publish.
+private final class AsyncRuns<Success: Sendable>: Sendable {
+    struct State: Sendable {
+        var result: Result<Success, any Error>?
+        var last: Success?
+    }
+
+    let state = Observed(State())
+    private let newest = NewestRun()
+
+    /// Starts a run, unless the source's version is older than that of another run.
+    func start(for version: UInt64, priority: TaskPriority?, _ body: @escaping @Sendable () async throws -> Success) {
+        let overtaken: Task<Void, Never>?
+        do throws(Overtaken) {
+            // Under the state's own lock, so that starts and results come in one order.
+            overtaken = try state.modify { state throws(Overtaken) in
+                let overtaken = try newest.begin(version)
+                state.result = nil
+                return overtaken
+            }
+        } catch {
+            return
+        }
+        // Under no lock: a task's cancellation handlers are user code. (P5)
+        overtaken?.cancel()
+        let task = Task(priority: priority) { [weak self] in
+            let result: Result<Success, any Error>
+            do { result = .success(try await body()) } catch { result = .failure(error) }
+            self?.finish(version, result)
+        }
+        if !newest.keep(task, version) { task.cancel() }
+    }
+
+    /// Publishes the end of a run, unless it was overtaken.
+    private func finish(_ version: UInt64, _ result: Result<Success, any Error>) {
+        try? state.modify { state throws(Overtaken) in
+            guard newest.isNewest(version) else { throw Overtaken() }
+            state.result = result
+            if case .success(let success) = result { state.last = success }
+        }
+    }
+
+    /// Cancels the present run; none starts any more.
+    func cancel() { newest.end()?.cancel() }
+}
+
+/// A change of the source that came later has started another run.
+private struct Overtaken: Error {}
+
+/// The newest run of an `AsyncDerived`: its version decides which run may publish.
+private final class NewestRun: @unchecked Sendable {
+    // Unchecked: `lock` guards the variables.
+    private let lock = Lock()
+    /// The version of the source; nil before the first run.
+    private var version: UInt64?
+    private var task: Task<Void, Never>?
+    private var hasEnded = false
+
+    /// Makes a run the newest.
+    ///
+    /// - Returns: The task of the run before, to be cancelled under no lock.
+    func begin(_ version: UInt64) throws(Overtaken) -> Task<Void, Never>? {
+        try lock.withLock { () throws(Overtaken) -> Task<Void, Never>? in
+            if hasEnded { throw Overtaken() }
+            if let newer = self.version, newer >= version { throw Overtaken() }
+            defer { task = nil }
+            self.version = version
+            return task
+        }
+    }
+
+    func isNewest(_ version: UInt64) -> Bool { lock.withLock { self.version == version } }
+
+    /// Keeps the task of the newest run.
+    ///
+    /// - Returns: False if the run is not the newest any more.
+    func keep(_ task: Task<Void, Never>, _ version: UInt64) -> Bool {
+        lock.withLock {
+            guard self.version == version, !hasEnded else { return false }
+            self.task = task
+            return true
+        }
+    }
+
+    /// Lets no run begin any more.
+    ///
+    /// - Returns: The task of the newest run, to be cancelled under no lock.
+    func end() -> Task<Void, Never>? {
+        lock.withLock {
+            hasEnded = true
+            defer { task = nil }
+            return task
+        }
+    }
+}

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if ServiceLifecycle && Metrics
+public import ConcurrentObserveMetrics
+public import ServiceLifecycle
+
+extension LibraryMetrics: Service {
+    /// Publishes every ten seconds until the graceful shutdown or the task's cancellation, and once
+    /// more then.
+    ///
+    /// ```swift
+    /// let group = ServiceGroup(services: [LibraryMetrics(), server], logger: logger)
+    /// ```
+    public func run() async {
+        await cancelWhenGracefulShutdown { await self.run(every: .seconds(10)) }
+        publish()
+    }
+}
+#endif
+
+#if ServiceLifecycle && Logging
+public import ConcurrentObserveLogging
+public import ServiceLifecycle
+
+extension StuckCallbackWatch: Service {
+    /// Keeps the watch, which looks on its own queue, until the graceful shutdown or the task's
+    /// cancellation.
+    ///
+    /// ```swift
+    /// let group = ServiceGroup(services: [StuckCallbackWatch(logger: logger), server], logger: logger)
+    /// ```
+    public func run() async {
+        try? await gracefulShutdown()
+        withExtendedLifetime(self) {}
+    }
+}
+#endif

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+extension Scenario {
+    /// Threads change a property while an asynchronous function computes from it.
+    static let asyncRuns = Scenario(
+        name: "async-runs",
+        summary:
+            "an asynchronous function computes from a property that threads change: results come in order, the last is of the last value",
+        invariants: [
+            "P22.async-order", "P22.async-last", "P22.async-pending", "P5.no-lock-around-user-code",
+            "P14.nothing-left", "P16.backlog-drains",
+        ],
+        windows: ["a run was overtaken", "a result was published under writers"]
+    ) { round in
+        race(round)
+        round.checkRest()
+    }
+}
+
+/// Apart, so that the witness is gone afterwards.
+private func race(_ round: Round) {
+    let results = ResultWitness(round)
+    round.load { worker in
+        worker.begin("change")
+        let (published, overtaken) = (results.published, results.overtaken)
+        results.source.modify { $0 += 1 }
+        spin(nanoseconds: UInt64(worker.generator.below(64)) * 1_000)
+        if results.overtaken > overtaken { worker.hit(0) }
+        if results.published > published { worker.hit(1) }
+    }
+    if round.violations.isEmpty { results.settle() }
+}
+
+/// An observer of the results. Each result is the number from which it was computed.
+private final class ResultWitness: Sendable {
+    let source = Observed<UInt64>(1)
+    private let round: Round
+    private let runs: AsyncDerived<UInt64>
+    private let token: ObservationToken
+    private let counts: Counts
+
+    private final class Counts: Sendable {
+        let overtaken = Atomic<UInt64>(0)
+        let published = Atomic<UInt64>(0)
+        let last = Atomic<UInt64>(0)
+    }
+
+    init(_ round: Round) {
+        let counts = Counts()
+        (self.round, self.counts) = (round, counts)
+        runs = AsyncDerived(source) { number in
+            checkUserCode("function")
+            for _ in 0..<number & 3 { await Task.yield() }
+            checkUserCode("function")
+            if Task.isCancelled { counts.overtaken.add(1, ordering: .relaxed) }
+            // An overtaken run returns its result all the same.
+            return number
+        }
+        token = runs.observe(delivery: .serial()) { change in
+            checkUserCode("callback")
+            guard case .success(let number) = change.new else { return }
+            counts.published.add(1, ordering: .relaxed)
+            let last = counts.last.exchange(number, ordering: .relaxed)
+            round.check(number > last, "P22.async-order", "after the result of \(last) came that of \(number)")
+        }
+    }
+
+    var overtaken: UInt64 { counts.overtaken.load(ordering: .relaxed) }
+    var published: UInt64 { counts.published.load(ordering: .relaxed) }
+
+    /// Waits for the result of the last value.
+    func settle() {
+        let number = source.value
+        let isSettled = waitWhileMoving({ published &+ overtaken }) { runs.last == number }
+        round.check(isSettled, "P22.async-last", "the value is \(number), the last result \(String(describing: runs.last)), and nothing moves")
+        source.value = number + 1
+        let result = try? runs.value?.get()
+        round.check(
+            result == nil || result == number + 1,
+            "P22.async-pending",
+            "after the value was set, the value is the result of an earlier one"
+        )
+        token.cancelAndWaitBlocking()
+    }
+}
