@@ -7,7 +7,12 @@ import PackageDescription
 /// Strict memory safety: every `unsafe` expression is marked and argued in place.
 let settings: [SwiftSetting] = [.strictMemorySafety(), .enableUpcomingFeature("ExistentialAny")]
 
-/// What the mirror of etcd needs, if its trait is on.
+/// With `CONCURRENT_OBSERVE_PLATFORM=portable`, Linux uses what systems without futex and
+/// membarrier use: mutexes and conditions, and fences. So it is tested here.
+let platform: [CSetting] =
+    Context.environment["CONCURRENT_OBSERVE_PLATFORM"] == "portable" ? [.define("CPLATFORM_PORTABLE")] : []
+
+/// The dependencies of the mirror of etcd, if its trait is on.
 let etcd: [Target.Dependency] = [
     ("GRPCCore", "grpc-swift-2"), ("GRPCProtobuf", "grpc-swift-protobuf"),
     ("GRPCNIOTransportHTTP2Posix", "grpc-swift-nio-transport"), ("SwiftProtobuf", "swift-protobuf"),
@@ -25,6 +30,7 @@ extension Product {
 
 let package = Package(
     name: "ConcurrentObserve",
+    platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
         .module("ConcurrentObserve"),
         .module("ConcurrentObserveTesting"),
@@ -59,6 +65,8 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-collections", from: "1.6.0"),
     ],
     targets: [
+        // The system's services, a file for each subject.
+        .target(name: "CPlatform", cSettings: platform),
         // liburcu, the system library: pkg-config name and the packages that provide it.
         .systemLibrary(
             name: "CLiburcu",
@@ -70,13 +78,15 @@ let package = Package(
             name: "CURCU",
             dependencies: ["CLiburcu"],
             path: "Sources/CURCU/Shims",
+            cSettings: platform,
             linkerSettings: [.linkedLibrary("urcu-bp"), .linkedLibrary("urcu-common")]
         ),
 
-        .target(name: "ConcurrentObserve", dependencies: ["CURCU"], swiftSettings: settings),
+        .target(name: "ConcurrentObserve", dependencies: ["CPlatform", "CURCU"], swiftSettings: settings),
         // Needs swift-testing, of the toolchain.
         .target(name: "ConcurrentObserveTesting", dependencies: ["ConcurrentObserve"], swiftSettings: settings),
-        // The package `Instrumented` has the same command over a copy of the library with seeded bugs.
+        // The package `Instrumented` has the same command over a copy of the library with seeded
+        // bugs.
         .executableTarget(
             name: "stress",
             dependencies: [
@@ -86,7 +96,8 @@ let package = Package(
             swiftSettings: settings
         ),
 
-        // The optional parts. Each depends on the library and on one package, if its trait is on; it is empty if not.
+        // The optional parts. Each depends on the library and on one package if its trait is on,
+        // and is empty if not.
         .macro(
             name: "ConcurrentObserveMacrosPlugin",
             dependencies: [
@@ -154,8 +165,9 @@ let package = Package(
     swiftLanguageModes: [.v6]
 )
 
-// The optional parts' tests are built without `stress` and the library's own tests, where the environment asks for them, as Scripts/traits.sh
-// does. A test of a macro makes SwiftPM build all of a package's tests as tools, which those that test an executable cannot be.
+// The environment asks for the optional parts' tests, as Scripts/traits.sh does. They are built
+// without `stress` and the library's own tests: a test of a macro makes SwiftPM build all of a
+// package's tests as tools, and tests of an executable cannot be tools.
 if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "traits" {
     package.products.removeAll { $0.name == "stress" }
     package.targets.removeAll { $0.type == .test || $0.name == "stress" }
@@ -205,7 +217,8 @@ if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "traits" {
     ]
 }
 
-// The mirror's tests are built alone: beside a test of a macro, all that gRPC needs would be built a second time, for tools.
+// No other tests are built with the mirror's. Beside a test of a macro, SwiftPM would build
+// everything that gRPC needs a second time, for tools.
 if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "etcd" || hasSeededBugs {
     package.products.removeAll { $0.name == "stress" }
     package.targets.removeAll { $0.type == .test || $0.name == "stress" }
@@ -220,3 +233,9 @@ if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "etcd" || hasSeededBugs {
         ),
     ]
 }
+
+// `stress` and the tests look into /proc, fork, and limit the address space.
+#if !os(Linux)
+package.products.removeAll { $0.name == "stress" }
+package.targets.removeAll { $0.type == .test || ["stress", "HeapSize"].contains($0.name) }
+#endif

@@ -21,7 +21,7 @@ let package = Package(
             name: "CReference",
             linkerSettings: [.linkedLibrary("urcu-bp"), .linkedLibrary("urcu-common")]
         ),
-        // What rounds come to. Without dependencies, so that its tests build in seconds.
+        // It judges rounds. It has no dependencies, so its tests build in seconds.
         .target(name: "Judging", swiftSettings: settings),
         .testTarget(name: "JudgingTests", dependencies: ["Judging"], swiftSettings: settings),
         // The rows of a table in an article, whose other side is OpenCombine, which this package

@@ -8,6 +8,11 @@ let settings: [SwiftSetting] = [
     .strictMemorySafety(), .enableUpcomingFeature("ExistentialAny"), .define("INSTRUMENTED"),
 ]
 
+/// With `CONCURRENT_OBSERVE_PLATFORM=portable`, Linux uses what systems without futex and
+/// membarrier use: mutexes and conditions, and fences. So it is tested here.
+let platform: [CSetting] =
+    Context.environment["CONCURRENT_OBSERVE_PLATFORM"] == "portable" ? [.define("CPLATFORM_PORTABLE")] : []
+
 /// `stress` over a copy of the library with seeded bugs and points at which threads are delayed:
 /// see README.md.
 let package = Package(
@@ -15,6 +20,7 @@ let package = Package(
     products: [.executable(name: "stress", targets: ["stress"])],
     dependencies: [.package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2")],
     targets: [
+        .target(name: "CPlatform", cSettings: platform),
         .systemLibrary(
             name: "CLiburcu",
             path: "Sources/CURCU/liburcu",
@@ -25,10 +31,11 @@ let package = Package(
             name: "CURCU",
             dependencies: ["CLiburcu"],
             path: "Sources/CURCU/Shims",
+            cSettings: platform,
             linkerSettings: [.linkedLibrary("urcu-bp"), .linkedLibrary("urcu-common")]
         ),
         // `Scripts/check.sh instrument` writes its sources.
-        .target(name: "ConcurrentObserveInstrumented", dependencies: ["CURCU"], swiftSettings: settings),
+        .target(name: "ConcurrentObserveInstrumented", dependencies: ["CPlatform", "CURCU"], swiftSettings: settings),
         // `Sources/stress/Shared` is a link to the library's own `Sources/stress`.
         .executableTarget(
             name: "stress",

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Changes of either side of a pair, which a two-way binding passes on: Binding/Agreement.swift. A thread sets one side, under its lock. Then it
-// locks the other side, and decides whether its change is later than what the two have agreed upon. If it is, it sets the other side. What it
-// has made there is offered back, and refused without a lock.
+// Changes of either side of a pair, which a two-way binding passes on: Binding/Agreement.swift. A
+// thread sets one side, under its lock. Then it locks the other side, and decides whether its
+// change is later than what the two have agreed upon. If it is, it sets the other side. What it has
+// made there is offered back, and refused without a lock.
 //
 // A side's value is the number of the thread that has set it.
 //
@@ -18,7 +19,7 @@
 
 #include "Marks.pml"
 
-// What is claimed.
+// The model claims:
 hidden byte pairConverges;   // P3: when all have returned, both sides of a pair are alike
 hidden byte echoEnds;        // P3: what a pair has made is not news for the other side
 hidden byte changesMeet;     // window
@@ -34,7 +35,8 @@ byte busy;
 #define acquire(side) atomic { holder[side] == 0 -> holder[side] = self + 1 }
 #define release(side) holder[side] = 0
 
-// A change of `side` at `seen`: whether the other side takes it. Under the other side's lock. One step: the lock of the agreement.
+// A change of `side` at `seen`: whether the other side takes it. Under the other side's lock. One
+// step: the lock of the agreement.
 inline decide(side, seen, isTaken) {
   d_step {
     isTaken = agreed[side] <= seen;

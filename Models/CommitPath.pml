@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A commit through a path: Commit.runAlongPaths in Transaction/Commit.swift, with PathTrace. The path leads from a link to one of two
-// last properties. A commit follows it without a lock, and notes the link's version. Then it takes the locks of the link and of the last
-// property, in the order of their addresses, and looks at the version again. If it is another one, the commit releases the locks, and
-// follows the path again; else its body runs, which adds one to the last property.
+// A commit through a path: Commit.runAlongPaths in Transaction/Commit.swift, with PathTrace. The
+// path leads from a link to one of two last properties. A commit follows it without a lock, and
+// notes the link's version. Then it takes the locks of the link and of the last property, in the
+// order of their addresses, and looks at the version again. If it is another one, the commit
+// releases the locks, and follows the path again; else its body runs, which adds one to the last
+// property.
 //
-// A link's value is that of its version: the path leads to the property version & 1.
+// A link's value follows from its version: the path leads to the property version & 1.
 //
 //   COMMITTERS   threads that commit through the path, once each
 //   LEADERS      threads that lead the path elsewhere by a plain change of the link, once each
-//   LEAVERS      threads that commit the link and both last properties: the body adds one where the path leads, and leads it elsewhere
+//   LEAVERS      threads that commit the link and both last properties: the body adds one where the
+//                path leads, and leads it elsewhere
 
 #ifndef COMMITTERS
 #define COMMITTERS 2
@@ -23,7 +26,7 @@
 
 #include "Marks.pml"
 
-// What is claimed.
+// The model claims:
 hidden byte pathHeldStill;   // P19: the path leads to the property that the commit changes, from before the body until the end
 hidden byte bodyRunsOnce;    // P19: each commit's body runs once
 hidden byte nothingIsLost;   // P19: each body's change is there in the end

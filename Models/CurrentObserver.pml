@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A closure is not destroyed during its callback and not called after its destruction; `cancelAndWait` waits for that, and for nothing
-// else; an observer's object lives as long as a thread may look at it: `current`, the mark, both forms of the end, and the reclamation thread.
+// A closure is not destroyed during its callback and not called after its destruction;
+// `cancelAndWait` waits for that, and for nothing else; an observer's object lives as long as a
+// thread may look at it: `current`, the mark, both forms of the end, and the reclamation thread.
 //
 // Two threads notify the observers 1 and 2 while others end them.
 //
@@ -10,8 +11,10 @@
 //   CANCELS              the observer on which a thread calls cancel(), or 0
 //   GROWS                a thread registers a third observer, which replaces the table
 //   NESTS                the first walker's callback of observer 1 notifies again
-//   CANCELS_ITSELF       the first walker's callback of observer 1 calls cancelAndWait() on observer 1
-//   CANCEL_EACH_OTHER    the first walker's callback of 1 calls it on 2, the second walker's callback of 2 calls it on 1
+//   CANCELS_ITSELF       the first walker's callback of observer 1 calls cancelAndWait() on
+//                        observer 1
+//   CANCEL_EACH_OTHER    the first walker's callback of 1 calls it on 2, the second walker's
+//                        callback of 2 calls it on 1
 //   CANCELS_THE_OUTER    with NESTS: the nested callback of 2 calls it on 1
 //   IS_STUCK             the first walker's callback of observer 1 never returns
 
@@ -35,7 +38,7 @@
 
 #include "Marks.pml"
 
-// What is claimed.
+// The model claims:
 hidden byte closureInUse;         // P14: a callback uses a closure that is destroyed
 hidden byte closureDestroyedOnce; // P14
 hidden byte silentAfterWait;      // P9: nothing runs after cancelAndWait() has returned `.finished`
@@ -58,7 +61,7 @@ hidden byte aCallbackIsWaitedFor, aTableIsHeld, anObserverIsHeld; // windows
 
 byte cancelled; // observers on which cancel() has returned
 
-// What a pass notes: whose cancel() had returned when it began.
+// A pass notes the observers whose cancel() had returned when it began.
 #define PASS_NOTES \
   byte cancelledAtStart[DEPTH]; \
   bit isLive; \

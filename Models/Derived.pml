@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// An observed derived value is evaluated for the last versions of what it reads, and its observers are notified of that: DerivationNode.refresh
-// and DerivationNode.commit in Derivation/DerivationNode+Committing.swift, DerivedObservation.settle in Derivation/DerivedObservation.swift.
+// An observed derived value is evaluated for the last versions of what it reads, and its observers
+// are notified of that: DerivationNode.refresh and DerivationNode.commit in
+// Derivation/DerivationNode+Committing.swift, DerivedObservation.settle in
+// Derivation/DerivedObservation.swift.
 //
-// The function reads `a`, and `b` where `a` is odd, so that what it depends on changes with `a`. One thread changes `a`, then `b`, so that
-// `b` is never ahead of `a`: a result with a later `b` is one of versions that never were together.
+// The function reads `a`, and `b` where `a` is odd, so that what it depends on changes with `a`.
+// One thread changes `a`, then `b`, so that `b` is never ahead of `a`: a result with a later `b` is
+// one of versions that never were together.
 //
 //   CHANGES      how often each of the two is changed
 //   READERS      threads that read the derived value, once each
@@ -31,7 +34,7 @@
 
 #include "Marks.pml"
 
-// What is claimed.
+// The model claims:
 hidden byte noMixture;        // P23: what is published is the function of versions that were together
 hidden byte nothingLost;      // P24: in the end the observers were notified of the last result
 hidden byte oneAtATime;       // one thread at a time registers and ends links
@@ -52,14 +55,15 @@ bit readsB;
 byte records;          // published, and the number of the present one
 byte pending;          // the number of the last record that waits for its delivery, or 0
 byte delivered;        // the number of the last one that was delivered
-byte state;            // of the drain loop
+byte state;            // the drain loop's state
 byte inside;
 byte busy;
 
 #define isStale (atA != a || (readsB && atB != b))
 
-// DerivationNode.refresh, if the record is stale: evaluates without a lock, any threads at once; the first to commit over the record that it
-// began with publishes. After some disturbed runs the function reads copies, which were taken together.
+// DerivationNode.refresh, if the record is stale: evaluates without a lock, any threads at once;
+// the first to commit over the record that it began with publishes. After some disturbed runs the
+// function reads copies, which were taken together.
 inline refresh() {
   do
   :: atomic { stale = isStale; base = records; failures = 0 }
@@ -98,7 +102,7 @@ inline refresh() {
         if
 #ifndef AN_EVALUATION_OF_MIXED_VERSIONS_IS_PUBLISHED
 #ifdef COPIES_ARE_NEVER_TAKEN
-        // What one source had was there together, whether it is still there or not.
+        // The versions of one source were present together, even if a later one is present now.
         :: mineReadsB && (myA != a || myB != b) -> failures++ // again
 #else
         :: failures < FAILURES && mineReadsB && (myA != a || myB != b) -> failures++ // again
@@ -146,7 +150,8 @@ inline refresh() {
   atomic { stale = 0; base = 0; myA = 0; myB = 0; mineReadsB = 0; failures = 0; losses = 0; isPublished = 0 }
 }
 
-// DerivedObservation.settle: in the loop, evaluates and links; after it, delivers what waits, whatever thread has committed that.
+// DerivedObservation.settle: in the loop, evaluates and links; after it, delivers what waits,
+// whatever thread has committed that.
 inline settle() {
   do
   :: true ->

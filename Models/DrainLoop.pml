@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// No work is lost, and one thread at a time is in the drain loop: DrainLoop.enter and DrainLoop.leave in KeyPaths/DrainLoop.swift, with
-// the loop around them, PathObservation.settle in KeyPaths/PathObservation+Relinking.swift.
+// No work is lost, and one thread at a time is in the drain loop: DrainLoop.enter and
+// DrainLoop.leave in KeyPaths/DrainLoop.swift, with the loop around them, PathObservation.settle in
+// KeyPaths/PathObservation+Relinking.swift.
 //
 //   CHANGES       threads that change a property on the path's way, once each
 //   MOST_ROUNDS   rounds after which a thread hands the rest to one of the library
@@ -15,7 +16,7 @@
 
 #include "Marks.pml"
 
-// What is claimed.
+// The model claims:
 hidden byte oneAtATime;      // one thread at a time relinks the path
 hidden byte noWorkLost;      // P3: in the end the path is linked for the last version
 hidden byte loopIsLeft;      // in the end no thread is in the loop
@@ -26,7 +27,7 @@ hidden byte aNoteIsLeft, theRestIsHandedOn; // windows
 #define NOTED 2
 byte state = ENTERED; // a path begins inside the loop: it is linked for the first time
 
-byte version;  // of the property that changes
+byte version;  // the version of the property that changes
 byte linked;   // the version for which the path is linked
 byte inside;   // threads in the loop
 byte handedOn; // relinks that are left to a thread of the library
@@ -54,7 +55,7 @@ inline enter(hasEntered) {
   od
 }
 
-// DrainLoop.leave: whether another thread has come meanwhile.
+// DrainLoop.leave: whether another thread has come in between.
 inline leave(hasMore) {
 #ifdef THE_DRAIN_LOOP_IS_LEFT_IN_TWO_STEPS
   hasMore = (state == NOTED);
@@ -71,7 +72,8 @@ inline leave(hasMore) {
 #endif
 }
 
-// PathObservation.relink: looks which version the property has, then links the path for it. Inside the loop.
+// PathObservation.relink: looks which version the property has, then links the path for it. Inside
+// the loop.
 inline relink() {
   found = version;
   inject("path.relink")

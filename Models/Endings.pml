@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Part of other models: the end of one observation: RegistryCore.end, ThreadRecord.retire, ObservationToken.cancelAndWait,
-// Observer.finish, and the deinit threads.
+// Part of other models: the end of one observation: RegistryCore.end, ThreadRecord.retire,
+// ObservationToken.cancelAndWait, Observer.finish, and the deinit threads.
 
 byte references;  // observers to which a retired item owns a reference
-byte tokens[4];   // of each observer: its tokens in use
+byte tokens[4];   // each observer's tokens in use
 byte destroyed;   // observers whose closure is destroyed
 byte finished;    // observers that are marked so, after that
-byte endsDelivered[4]; // of each observer: how often its end was delivered
+byte endsDelivered[4]; // how often each observer's end was delivered
 byte doomed;      // observers that the deinit threads have
 byte silent;      // observers for which `cancelAndWait` has returned `.finished`
 

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// No wake-up is lost, one thread delivers at a time, and in the order of the enqueues: SharedMailbox and OrderedObservation in Delivery.
+// No wake-up is lost, one thread delivers at a time, and in the order of the enqueues:
+// SharedMailbox and OrderedObservation in Delivery.
 //
-// Threads enqueue one event each and wake the mailbox. A thread that finds it idle begins: it delivers, or leaves that to another thread.
+// Threads enqueue one event each and wake the mailbox. A thread that finds it idle begins: it
+// delivers, or leaves that to another thread.
 //
 //   WRITERS     threads that enqueue
 //   SHARE       events that one thread delivers before it hands the rest on
 //   CAPACITY    events that may wait; 0: any number, and they are taken all at once
-//   ELSEWHERE   a thread of the library delivers (a queue, an actor); else the thread that begins does
+//   ELSEWHERE   a thread of the library delivers (a queue, an actor); else the thread that begins
+//               does
 
 #ifndef WRITERS
 #define WRITERS 3
@@ -21,7 +24,7 @@
 
 #include "Marks.pml"
 
-// What is claimed.
+// The model claims:
 hidden byte oneDeliverer;     // P2: deliveries do not overlap
 hidden byte inOrder;          // P2: in the order of the enqueues
 hidden byte noEventLost;      // P1, P3: what was enqueued and not dropped by the policy is delivered

@@ -7,7 +7,8 @@
 
 // `holds` must be true; the label is what a counterexample is known by, and is always 0.
 #define claim(label, holds) assert(label || (holds))
-// A window that must be reached, or the model shows nothing: its configuration expects the "violation".
+// A window that must be reached, or the model shows nothing: its configuration expects the
+// "violation".
 #define window(label, isOpen) assert(label || !(isOpen))
 
 #define SET(element) (1 << (element))

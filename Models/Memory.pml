@@ -2,14 +2,18 @@
 //
 // Part of other models: the walkers' store buffers, barriers and read sections.
 //
-// Every word is sequentially consistent but the frames' `pin` and `current`: what a walker stores there waits in its store buffer,
-// in order, until it reaches memory, at the latest when the buffer is full, at a barrier on the walker's thread, or when the thread
-// rests. Only scans load these words, so a store need not reach memory but when a scan looks: "the oldest store reaches memory"
-// is a choice before each of its loads, which is every behaviour of a store buffer of CAPACITY entries (TSO, x86-64).
+// Every word is sequentially consistent but the frames' `pin` and `current`: what a walker stores
+// there waits in its store buffer, in order, until it reaches memory, at the latest when the buffer
+// is full, at a barrier on the walker's thread, or when the thread rests. Only scans load these
+// words, so a store need not reach memory but when a scan looks: "the oldest store reaches memory"
+// is a choice before each of its loads, which is every behaviour of a store buffer of CAPACITY
+// entries (TSO, x86-64).
 //
-//   WEAK        relaxed stores may overtake older ones of other words, and what a callback or a walk still has to access;
-//               release stores overtake nothing (the part of arm64 that matters to the walker)
-//   FENCED      no membarrier: fences in the read section and in the light barrier, none in other threads
+//   WEAK        relaxed stores may overtake older ones of other words, and what a callback or a
+//               walk still has to access; release stores overtake nothing (the part of arm64 that
+//               matters to the walker)
+//   FENCED      no membarrier: fences in the read section and in the light barrier, none in other
+//               threads
 
 byte busy; // processes that have not done yet what they are there for
 
@@ -29,7 +33,7 @@ byte memory[WALKERS * 2 * DEPTH];
 #define IS_CURRENT(observer) \
   (memory[CURRENT(0, 0)] == observer || memory[CURRENT(0, 1)] == observer || memory[CURRENT(1, 0)] == observer)
 
-// Not words: accesses that are still to be made. WEAK alone.
+// Not words: accesses that are still to be made. Only with WEAK.
 #define CLOSURE 8
 #define TABLE 9
 
@@ -81,8 +85,8 @@ inline put(word, mayOvertake, value) {
 #define storeRelaxed(word, value) d_step { put(word, 1, value) }
 #define storeReleasing(word, value) d_step { put(word, 0, value) }
 
-// What a callback does with its closure, and a walk with its table: done with at the latest here, or, WEAK, when the processor gets
-// to it. In a d_step.
+// A callback uses its closure, and a walk uses its table. The access takes effect here at the
+// latest; WEAK: when the processor gets to it. In a d_step.
 #ifdef WEAK
 #define accessClosure(observer) put(CLOSURE, 0, observer)
 #define accessTable(table) put(TABLE, 0, table)
@@ -134,7 +138,8 @@ inline lightBarrier() {
 #endif
 }
 
-// AsymmetricBarrier.heavy: a full barrier at some point of each walker's program order, one walker after the other.
+// AsymmetricBarrier.heavy: a full barrier at some point of each walker's program order, one walker
+// after the other.
 inline heavyBarrier() {
 #if defined(FENCED) || defined(NO_BARRIER_BEFORE_THE_SCAN)
   skip
@@ -144,7 +149,8 @@ inline heavyBarrier() {
 #endif
 }
 
-// liburcu's read section, which this model trusts: who is inside, and for whom the one grace period still waits.
+// liburcu's read section, which this model trusts: who is inside, and for whom the one grace period
+// still waits.
 byte inside, awaited;
 
 inline enterSection() {
@@ -162,7 +168,8 @@ inline leaveSection() {
   awaited = awaited & ~SET(self)
 }
 
-// waitForGracePeriod: waits for the sections that are open now; a barrier on every thread at its end.
+// waitForGracePeriod: waits for the sections that are open now; a barrier on every thread at its
+// end.
 inline gracePeriod() {
 #ifndef GRACE_PERIOD_DOES_NOTHING
 #ifdef GRACE_PERIOD_MISSES_ONE_THREAD

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// A table is freed only when no thread walks it, and no registration is lost: the pinned read, growth, and the reclaiming of tables.
+// A table is freed only when no thread walks it, and no registration is lost: the pinned read,
+// growth, and the reclaiming of tables.
 //
-// Two threads notify while a third registers observers: the first fits into the table, which the second finds full and replaces.
+// Two threads notify while a third registers observers: the first fits into the table, which the
+// second finds full and replaces.
 //
 //   PASSES_0, PASSES_1   notifications of each walker
 //   NESTS                the first walker's callback of observer 1 notifies again
@@ -21,7 +23,7 @@
 
 #include "Marks.pml"
 
-// What is claimed.
+// The model claims:
 hidden byte tableInUse;         // a walk uses a table that is freed
 hidden byte entryIsComplete;    // a walk finds an entry that is not written yet
 hidden byte registeredIsNotified;  // P1: registered before the notification began, and called
@@ -35,7 +37,7 @@ hidden byte aTableIsHeld, anObserverIsHeld; // windows
 
 #define headIsUsable() skip
 
-// What a pass notes: who was registered when it began, and whom it has called.
+// A pass notes which observers were registered when it began, and which it has called.
 #define PASS_NOTES \
   byte registeredAtStart[DEPTH], notified[DEPTH];
 #define passBegins() registeredAtStart[depth] = registered

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Part of other models: a pass of the reclamation thread, ReclamationThread.pass in Reclamation/ReclamationThread+Pass.swift.
+// Part of other models: a pass of the reclamation thread, ReclamationThread.pass in
+// Reclamation/ReclamationThread+Pass.swift.
 
 byte heldTables, heldObservers; // put aside by earlier passes
 
@@ -38,7 +39,7 @@ inline scanFrame(thread, depth) {
 proctype reclamationThread() {
   byte tables, observers; // the batch, then what is to be reclaimed
   byte known;             // the list of records, as the scan found it
-  byte pinned, current;   // what the scan saw
+  byte pinned, current;   // the pins and current observers that the scan saw
   byte seen;
 
 #ifdef RECORDS_ARE_READ_BEFORE_THE_BATCH

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Registrations beside the bodies of `modify`: MutationLock.acquireForBody, leaveBody and
-// withPublicationHeld in Property/MutationLock.swift, with Observed.attach and Observed.cut(at:), which
-// run at the gate.
+// withPublicationHeld in Property/MutationLock.swift, with Observed.attach and Observed.cut(at:),
+// which run at the gate.
 //
 // `modifier` is stored under `lock`. A body's end stores 0 there, and then looks whether `bodyLock`
-// is held. If it is, the body goes on: its end is repeated under `bodyLock`. A registration beside a
-// body holds `bodyLock` alone: it executes the heavy barrier, looks at `modifier`, then at the
+// is held. If it is, the body goes on: its end is repeated under `bodyLock`. A registration beside
+// a body holds only `bodyLock`: it executes the heavy barrier, looks at `modifier`, then at the
 // version.
 //
 // The store of 0 waits in the store buffer of its thread: until a barrier, or until the thread
@@ -19,8 +19,8 @@
 //                and notifies the observers
 // MODIFIERS      threads that run bodies
 // REGISTRATIONS  threads that register an observer
-// CUTS           not a registration but a cut: an observer that is there from the beginning receives
-//                the versions up to the cut, and no others
+// CUTS           not a registration but a cut: an observer that is there from the beginning
+//                receives the versions up to the cut, and no others
 // FENCED         no membarrier: both sides of the barrier are fences of their own thread
 
 #ifndef BODIES
@@ -38,7 +38,7 @@
 
 #include "Marks.pml"
 
-// What is claimed.
+// The model claims:
 hidden byte everyVersionIsReceived; // P3, P4: all that came after the registration
 hidden byte noneIsReceivedTwice;    // P4: the version that the registration has found is not delivered again
 hidden byte theCutIsExact;       // P2: what was delivered and what the cut says are the same
@@ -160,7 +160,7 @@ proctype modifying(byte self) {
   busy--
 }
 
-// What is done at the gate. The version was loaded before, perhaps.
+// The registration's step at the gate. The version may have been loaded before.
 inline atTheGate(found) {
 #if CUTS
   limit = found
@@ -170,8 +170,8 @@ inline atTheGate(found) {
 #endif
 }
 
-// MutationLock.withPublicationHeld. A loop in the code, until it has succeeded; here until the bodies
-// have ended.
+// MutationLock.withPublicationHeld. A loop in the code, until it has succeeded; here until the
+// bodies have ended.
 proctype registering(byte self) {
   byte found;
   bit isBody;

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// When the source goes, every observation ends once and is notified of it once, and nothing touches the source's memory afterwards:
-// ObserverList.endSource.
+// When the source goes, every observation ends once and is notified of it once, and nothing touches
+// the source's memory afterwards: ObserverList.endSource.
 //
-// No thread notifies: a thread that calls the source holds it. The first walker is the thread that runs its `deinit`, and walks nothing.
+// No thread notifies: a thread that calls the source holds it. The first walker is the thread that
+// runs its `deinit`, and walks nothing.
 //
-//   WAITS, CANCELS       the observers on which other threads call cancelAndWait() and cancel(), or 0
-//   TIDIES               the reclamation thread replaces the table, of which half is dead, in between
+//   WAITS, CANCELS       the observers on which other threads call cancelAndWait() and cancel(), or
+//                        0
+//   TIDIES               the reclamation thread replaces the table in between: half of it is dead
 
 #ifndef WAITS
 #define WAITS 1
@@ -19,7 +21,7 @@
 
 #include "Marks.pml"
 
-// What is claimed.
+// The model claims:
 hidden byte sourceInUse;          // P11: the source's memory is written to after it is freed
 hidden byte endDeliveredOnce;          // P12: onEnd
 hidden byte everyObservationEnded;       // P12
@@ -96,8 +98,8 @@ inline endAll() {
 #include "Walk.pml"
 #include "Reclamation.pml"
 
-// RegistryCore.reclaim: replaces a table of which half is dead by a smaller one, or by none. On the reclamation thread, which does it
-// before anything else; here at any time, once.
+// RegistryCore.reclaim: replaces a table by a smaller one, or by none, if half of it is dead. On
+// the reclamation thread, which does it before anything else; here at any time, once.
 proctype tidier() {
   byte replaced;
   lock();

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// Part of other models: tables and what is done to them under the lock, RegistryCore and ObserverTable in Registry.
-// One list's: `head` is the source's for the first list, and in the core for the others (see Walk.pml).
+// Part of other models: tables and what is done to them under the lock, RegistryCore and
+// ObserverTable in Registry. One list's: `head` is the source's for the first list, and in the core
+// for the others (see Walk.pml).
 
 // Observers and tables are numbered from 1; numbers are not reused. 0 is none.
 #define TABLES 3
@@ -18,14 +19,15 @@ byte lastTable;                      // the newest
 byte freedTables, unlinkedTables;
 byte replacedTables;                 // tables whose entries send to the observers' own marks
 byte marks;                          // observers whose mark is set
-byte holders[TABLES + 2];            // of each observer: the tables that own a reference to it
+byte holders[TABLES + 2];            // the tables that own a reference to each observer
 bit isLocked;
 hidden byte slot, copied;
 
 #define lock() atomic { !isLocked -> isLocked = 1 }
 #define unlock() isLocked = 0
 
-// A new table with the live observers of the current one, RegistryCore.replaceTable. Under the lock; the caller retires `replaced`.
+// A new table with the live observers of the current one, RegistryCore.replaceTable. Under the
+// lock; the caller retires `replaced`.
 inline grow(replaced) {
   d_step {
     replaced = head;
@@ -57,7 +59,8 @@ inline grow(replaced) {
   markReplacedLocked(replaced)
 }
 
-// ObserverTable.markReplaced. Under the lock. One step: a walker looks at one entry, and which of the others are marked is nothing to it.
+// ObserverTable.markReplaced. Under the lock. One step: a walker looks at one entry, and which of
+// the others are marked is nothing to it.
 inline markReplacedLocked(replaced) {
 #ifndef A_REPLACED_TABLE_KEEPS_ITS_WORD
   replacedTables = replacedTables | (SET(replaced) & ~1)

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // Commits of two properties, reads and snapshots: Latch.prepare, Latch.settle and Latch.resolve in
-// Property/Latch+Preparing.swift, CommitDecision in Reclamation, Group.commit and Group.snapshot in Transaction.
+// Property/Latch+Preparing.swift, CommitDecision in Reclamation, Group.commit and Group.snapshot in
+// Transaction.
 //
 // A committer has both locks. For each property it writes the new value to the spare slot, names
-// itself as the owner, and stores the version with the mark "prepared". Then it stores 1, "committed",
-// in its decision: that changes both. Then it settles each version, and releases the locks. Its next
-// commit begins with 0 in the decision, "undecided". A reader that finds the mark loads the owner, then
-// the owner's decision, takes the slot that this names, and looks whether the version's word is the same.
+// itself as the owner, and stores the version with the mark "prepared". Then it stores 1,
+// "committed", in its decision: that changes both. Then it settles each version, and releases the
+// locks. Its next commit begins with 0 in the decision, "undecided". A reader that finds the mark
+// loads the owner, then the owner's decision, takes the slot that this names, and looks whether the
+// version's word is the same.
 //
 // Values are the versions that they belong to. What a committer stores goes through a store buffer,
-// and reaches memory in order (x86-64). With WEAK, relaxed stores overtake older ones of other words,
-// back to the last fence; a release overtakes nothing (the part of arm64 that matters to writers). Only
-// readers look at these words without a lock, so "a store reaches memory" is a choice before each of
-// their loads. Readers' loads are in order.
+// and reaches memory in order (x86-64). With WEAK, relaxed stores overtake older ones of other
+// words, back to the last fence; a release overtakes nothing (the part of arm64 that matters to
+// writers). Only readers look at these words without a lock, so "a store reaches memory" is a
+// choice before each of their loads. Readers' loads are in order.
 //
 // COMMITTERS  threads that commit, COMMITS times each
 // SETS        plain changes of the first property, by one more thread
@@ -41,8 +43,8 @@
 
 #include "Marks.pml"
 
-// What is claimed.
-hidden byte wholeValues;      // P2: the value is that of the version
+// The model claims:
+hidden byte wholeValues;      // P2: the value belongs to the version
 hidden byte oneSeenAllSeen;   // P19: who has read the first property reads the second as it was then, or a later one
 hidden byte presentTogether;  // P20: a snapshot's versions were present at one moment
 hidden byte neverBackwards;   // P2: a thread's later read finds no earlier version
@@ -70,7 +72,7 @@ byte memory[8 + COMMITTERS];
 bit locked[2];
 byte busy;
 
-// What was present: how many changes each property has had, and the pairs so far.
+// The versions that were present: how many changes each property has had, and the pairs so far.
 byte present[2];
 bit together[64];
 byte secondAt[8]; // the second one's version when the first came to its own
@@ -229,7 +231,8 @@ inline settle(property) {
 #endif
 }
 
-// The committer frees what it has replaced: any reader's pin that is in its store buffer reaches memory first.
+// The committer frees what it has replaced: any reader's pin that is in its store buffer reaches
+// memory first.
 byte pinned[READERS + SNAPSHOTS + 1];   // as memory has it: 1 + the value, of the first property
 byte pinning[READERS + SNAPSHOTS + 1];  // as the reader has it
 bit freed[8];
@@ -305,7 +308,8 @@ proctype committing(byte self) {
      settle(1);
      mayStop();
      release(0);
-     // Of the first property's values. One committer alone has them in its own order.
+     // With one committer, `commits` is the number of the first property's replaced value. The
+     // second property's values are not freed.
      free(commits);
      release(1);
      commits++

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// `cancelAndWait` comes to an end though passes over the same table never do: each finds the tombstone, or passes the slot once more
-// and finds the mark cleared. Checked under weak fairness: who can always go on, goes on.
+// `cancelAndWait` comes to an end though passes over the same table never do: each finds the
+// tombstone, or passes the slot once more and finds the mark cleared. Checked under weak fairness:
+// who can always go on, goes on.
 
 #include "Marks.pml"
 
 #define TOMBSTONE 7
 byte entry[2] = { 1, 2 };
 byte current;
-bit mark = 1, hasReturned; // of observer 2
+bit mark = 1, hasReturned; // the mark of observer 2, and whether the wait for it has returned
 
 // Passes one after the other, as in Walk.pml.
 active proctype walker() {

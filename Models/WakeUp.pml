@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// No retired item is forgotten while the reclamation thread sleeps: ThreadRecord.retire, ReclamationThread.wake and ReclamationThread.park, and the EventCount
-// between them, in Reclamation.
+// No retired item is forgotten while the reclamation thread sleeps: ThreadRecord.retire,
+// ReclamationThread.wake and ReclamationThread.park, and the EventCount between them, in
+// Reclamation.
 //
-// Threads retire one item each. The push, the store of `isParked`, which stands for the state in Parking, and the loads of the
-// other's word after each are sequentially consistent. With less, the stores may reach memory later: the push when the thread
-// is done, `isParked` before the reclamation thread sleeps.
+// Threads retire one item each. The push, the store of `isParked`, which stands for the state in
+// Parking, and the loads of the other's word after each are sequentially consistent. With less, the
+// stores may reach memory later: the push when the thread is done, `isParked` before the
+// reclamation thread sleeps.
 // Each thread is new: it pushes its record on the list of all before its item. The load of that
-// list in the reclamation thread's last look is sequentially consistent, too: an acquiring load may be
-// performed before the store of `isParked`, and the model then does that.
+// list in the reclamation thread's last look is sequentially consistent, too: an acquiring load may
+// be performed before the store of `isParked`, and the model then does that.
 //
 //   RETIRERS   threads that retire
 
@@ -18,7 +20,7 @@
 
 #include "Marks.pml"
 
-// What is claimed.
+// The model claims:
 hidden byte nothingIsForgotten; // P14, P16
 hidden byte itSleeps;           // window
 
@@ -42,7 +44,8 @@ inline signal() {
   fi
 }
 
-// EventCount.wait, until the thread sleeps or need not. The kernel compares and puts to sleep in one step.
+// EventCount.wait, until the thread sleeps or need not. The kernel compares and puts to sleep in
+// one step.
 inline fallAsleep() {
   sleepers++;
   atomic {

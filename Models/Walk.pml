@@ -2,16 +2,17 @@
 //
 // Part of other models: the walk, ObserverList.walk in Registry/ObserverList+Walk.swift.
 //
-// A property has up to three lists, one for each kind of observers, and walks them one after the other.
-// This is one list. No more is needed: a walk pins the table of one list, in a frame and a read section
-// of its own, and ends before the next begins. So two lists' walks are two passes of one thread
-// (PASSES_0=2) over tables that have nothing in common but the lock, the list of records and the
-// reclamation thread, which distinguishes tables by their addresses. An observer is in one list all its
-// life. An end looks at that list's table alone, and the source's end at one after the other under one
-// lock.
+// A property has up to three lists, one for each kind of observers, and walks them one after the
+// other. This is one list. No more is needed: a walk pins the table of one list, in a frame and a
+// read section of its own, and ends before the next begins. So two lists' walks are two passes of
+// one thread (PASSES_0=2) over tables that have nothing in common but the lock, the list of records
+// and the reclamation thread, which distinguishes tables by their addresses. An observer is in one
+// list all its life. An end looks only at that list's table. The source's end looks at one after
+// the other, under one lock.
 //
-// The model that includes this says what callbacks do (`callback`, where `goto pass` with one more `depth` is a nested pass), what it
-// notes about a pass (`passBegins`, `isNotified`, `passEnds`), and when tables and closures may be used.
+// The model that includes this says what callbacks do (`callback`, where `goto pass` with one more
+// `depth` is a nested pass), what it notes about a pass (`passBegins`, `isNotified`, `passEnds`),
+// and when tables and closures may be used.
 
 byte records; // walkers whose record is on the list of all
 
@@ -33,7 +34,8 @@ inline testMark() {
   fi
 }
 
-// From the entry to the call, where observations end: without that `current` and the mark decide nothing, and are left out.
+// From the entry to the call, where observations end: without that `current` and the mark decide
+// nothing, and are left out.
 inline becomeCurrent() {
 #ifdef MARK_IS_TESTED_BEFORE_CURRENT_IS_STORED
   testMark();
@@ -61,7 +63,7 @@ inline becomeCurrent() {
 
 // One thread that notifies, `passes` times.
 proctype walker(byte self; byte passes) {
-  byte depth; // of the innermost pass
+  byte depth; // the number of the innermost pass
   byte table[DEPTH], last[DEPTH], next[DEPTH], observer[DEPTH];
   PASS_NOTES
 #ifdef OBSERVATIONS_END
@@ -120,7 +122,8 @@ pass:
 #endif
               callback();
 called:       skip;
-              // Closures are not revived: one look at the end of the callback is one at any time in it.
+              // Closures are not revived: one look at the end of the callback is one at any time in
+              // it.
               d_step { accessClosure(observer[depth]); isSilent(observer[depth]) }
               inject("walk.called")
            :: else

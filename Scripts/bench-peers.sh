@@ -1,21 +1,22 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Measures the library beside Boost.Signals2, Qt 5, libsigc++, Java, Rust's arc-swap and tokio::sync::watch, and the
-# transactional memories of Clojure and GHC, in one run.
+# Measures the library beside Boost.Signals2, Qt 5, libsigc++, Java, Rust's arc-swap and
+# tokio::sync::watch, and the transactional memories of Clojure and GHC, in one run.
 #
 #   Scripts/bench-peers.sh [--quick] [--only TEXT] [--publish]
 #
-# Installs what is missing, with the system's package manager; a peer that it does not have is left out, and the table
-# says so. Writes peers.md and peers.tsv, which has the spread of every figure, to Benchmarks/results. With --publish the
-# article PerformancePeers shows the table; with --only there is nothing to publish, since the table has the operations alone
-# whose titles contain the text.
+# Installs what is missing, with the system's package manager; a peer that it does not have is left
+# out, and the table says so. Writes peers.md and peers.tsv, which has the spread of every figure,
+# to Benchmarks/results. With --publish the article PerformancePeers shows the table; with --only
+# there is nothing to publish, since the table has the operations alone whose titles contain the
+# text.
 #
 # Exit codes: 0 measured, 1 wrong usage, 3 anything else went wrong.
 set -Eeuo pipefail
 cd "$(dirname "$0")/.."
 
-usage() { # what is wrong
+usage() { # usage MESSAGE
     echo "bench-peers.sh: $1: Scripts/bench-peers.sh [--quick] [--only TEXT] [--publish]" >&2
     exit 1
 }

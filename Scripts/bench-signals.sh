@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Measures one change that passes through a hundred chains of a hundred derived values beside alien-signals on Node, in turn.
+# Measures one change that passes through a hundred chains of a hundred derived values beside
+# alien-signals on Node, in turn.
 #
 #   Scripts/bench-signals.sh PATH
 #
-# PATH is a checkout of alien-signals (https://github.com/stackblitz/alien-signals), which is no part of this repository. Needs node
-# and esbuild. Prints nanoseconds for each value, the least of five runs of each, and their ratio: three at most.
+# PATH is a checkout of alien-signals (https://github.com/stackblitz/alien-signals), which is no
+# part of this repository. Needs node and esbuild. Prints nanoseconds for each value, the least of
+# five runs of each, and their ratio: three at most.
 #
 # Exit codes: 0 at most three times as long, 1 wrong usage, 2 longer, 3 anything else went wrong.
 set -Eeuo pipefail

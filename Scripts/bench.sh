@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Measures everything in one run, prints every bar with its ratio, bound and verdict, and draws the plots.
+# Measures everything in one run, prints every bar with its ratio, bound and verdict, and draws the
+# plots.
 #
 #   Scripts/bench.sh [--quick] [--publish]
 #
-# Writes report.json, report.md and the plots to Benchmarks/results. With --publish the figures of README, of the article Performance and
-# its plots, and the tables of the article Measurements become those of this run. Benchmarks/Figures lists what the first two show.
+# Writes report.json, report.md and the plots to Benchmarks/results. With --publish the figures of
+# README, of the article Performance and its plots, and the tables of the article Measurements
+# become those of this run. Benchmarks/Figures lists what the first two show.
 #
-# Exit codes: 0 every bar holds, 1 wrong usage, 2 a bar falls short, 4 a bar could not be judged, 3 anything else went wrong.
+# Exit codes: 0 every bar holds, 1 wrong usage, 2 a bar falls short, 4 a bar could not be judged, 3
+# anything else went wrong.
 set -Eeuo pipefail
 cd "$(dirname "$0")/.."
 
@@ -54,7 +57,8 @@ for plot in cost latency threads; do draw "$plot"; done
 processor() { grep -m 1 . "$1" | cut -d , -f 1; }
 name() { processor "$1" | awk '{ print tolower($1) }' | grep -o '^[a-z]*'; }
 
-# Moves the published table to the page of other processors, if the new one is of another kind of processor.
+# Moves the published table to the page of other processors, if the new one was measured on another
+# kind of processor.
 keep_last() { # article, page, new table
     local last=$results/last.md kept=$results/kept.md
     awk '$0 == "<!-- :table -->" { shown = 0 } shown; $0 == "<!-- table: -->" { shown = 1 }' "$1" >"$last"

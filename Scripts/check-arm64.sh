@@ -12,7 +12,7 @@
 # usage: Scripts/check-arm64.sh [--self-test]
 #   --self-test   shows that the check can fail: plants defects, also in the harness, which must
 #                 find them in qemu-user, and natively
-# The first part needs the toolchain alone. The others install what is missing: the cross compiler
+# The first part needs only the toolchain. The others install what is missing: the cross compiler
 # and qemu-user with the system's package manager, liburcu for arm64 into .build/arm64.
 # LIBURCU_ARM64=FOLDER names a folder that has liburcu for arm64 already (usr/include, usr/lib).
 # Exit codes: 0 as expected, 1 not, 2 wrong usage, or the check itself is broken.
@@ -81,19 +81,21 @@ architectures="armv8-a armv8.1-a armv8.3-a"
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 
-# compile SOURCES ARCHITECTURE: writes the assembly of the pieces below SOURCES to $work/ARCHITECTURE.s.
+# compile SOURCES ARCHITECTURE: writes the assembly of the pieces below SOURCES to
+# $work/ARCHITECTURE.s.
 compile() {
     local piece files=()
     for piece in $pieces; do files+=("$1/$piece"); done
     swiftc -target aarch64-none-none-elf -package-name concurrentobserve -enable-experimental-feature Embedded -strict-memory-safety \
-        -wmo -O -parse-as-library -Xcc -march="$2" -I "$checkout/Models/Arm64/CURCU" -S \
+        -wmo -O -parse-as-library -Xcc -march="$2" -I "$checkout/Models/Arm64/CPlatform" -S \
         "$checkout/Models/Arm64/Primitives.swift" "${files[@]}" -o "$work/$2.s" >"$work/log" 2>&1 || {
         cat "$work/log" >&2
         exit 2
     }
 }
 
-# instructions ARCHITECTURE FUNCTION: the accesses and barriers of a function, but for its own stack.
+# instructions ARCHITECTURE FUNCTION: the accesses and barriers of a function, but for its own
+# stack.
 instructions() {
     awk -v wanted="$2" '
         /^[$A-Za-z_][$A-Za-z_0-9]*:/ { name = substr($1, 1, length($1) - 1) }
@@ -179,12 +181,12 @@ fetch_liburcu() {
     mv "$work/liburcu" "$liburcu"
 }
 
-# compile_shims COMPILER SHIMS LIBURCU: writes the assembly to $work/COMPILER.s.
+# compile_shims COMPILER SOURCES LIBURCU: writes the assembly to $work/COMPILER.s.
 compile_shims() {
     local compiler=(aarch64-linux-gnu-gcc -D_Nullable= -D_Nonnull=)
     # As the Swift compiler sees the header.
     [ "$1" = gcc ] || compiler=(clang --target=aarch64-linux-gnu -isystem /usr/aarch64-linux-gnu/include)
-    "${compiler[@]}" -std=gnu11 -O2 -fPIC -I "$2" -isystem "$3/usr/include/aarch64-linux-gnu" \
+    "${compiler[@]}" -std=gnu11 -O2 -fPIC -I "$2/CURCU/Shims/include" -I "$2/CPlatform/include" -isystem "$3/usr/include/aarch64-linux-gnu" \
         -S "$checkout/Models/Arm64/Harness/shims.c" -o "$work/$1.s" 2>"$work/log" || {
         cat "$work/log" >&2
         exit 2
@@ -229,7 +231,7 @@ paths() {
         END { if (begin) follow(begin, "", 0) }' "$work/$1.s" | sed 's/^ //' | sort -u | paste -sd';' | sed 's/;/; /g'
 }
 
-# check_shims SHIMS LIBURCU: compares; what differs is printed and counted in `differences`.
+# check_shims SOURCES LIBURCU: compares; what differs is printed and counted in `differences`.
 check_shims() {
     local name wanted found compiler
     differences=0
@@ -250,7 +252,8 @@ check_shims() {
 # plant_shims EXPRESSION FILE FUNCTION: changes a header, and expects the function to differ.
 plant_shims() {
     rm -rf "$work/shims" "$work/planted"
-    cp -r "$checkout/Sources/CURCU/Shims/include" "$work/shims"
+    mkdir "$work/shims"
+    cp -r "$checkout"/Sources/{CURCU,CPlatform} "$work/shims"
     cp -r "$liburcu" "$work/planted"
     (cd "$work" && sed -i "$1" "$2")
     check_shims "$work/shims" "$work/planted" >"$work/found"
@@ -263,9 +266,10 @@ plant_shims() {
 
 # build_harness: $work/native and $work/arm64.
 build_harness() {
-    local shims="$checkout/Sources/CURCU/Shims" sources
-    sources=("$checkout"/Models/Arm64/Harness/{protocol,harness}.c "$shims/CURCU.c")
-    set -- -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread -I "$shims/include" "${sources[@]}"
+    local shims="$checkout/Sources/CURCU/Shims" platform="$checkout/Sources/CPlatform" sources
+    sources=("$checkout"/Models/Arm64/Harness/{protocol,harness}.c "$shims/CURCU.c"
+        "$platform"/{Barrier,Fork,Threads,Waiting}.c)
+    set -- -std=gnu11 -O2 -g -Wall -Wextra -Werror -pthread -I "$shims/include" -I "$platform/include" "${sources[@]}"
     clang "$@" -o "$work/native" -lurcu-bp -lurcu-common
     aarch64-linux-gnu-gcc -D_Nullable= -D_Nonnull= -isystem "$liburcu/usr/include/aarch64-linux-gnu" "$@" \
         -o "$work/arm64" -L "$liburcu/usr/lib/aarch64-linux-gnu" -lurcu-bp -lurcu-common
@@ -346,7 +350,7 @@ case "${1:-}" in
     all=$differences
     echo "check-arm64: $(grep -c '|' <<<"$expected") functions for three architectures, $differences differences"
     prepare
-    check_shims "$checkout/Sources/CURCU/Shims/include" "$liburcu"
+    check_shims "$checkout/Sources" "$liburcu"
     all=$((all + differences))
     echo "check-arm64: $(grep -c '|' <<<"$expected_shims") shims by two compilers, $differences differences"
     failed=0
@@ -372,7 +376,7 @@ case "${1:-}" in
     header=planted/usr/include/aarch64-linux-gnu/urcu/static/urcu-bp.h
     plant_shims '/Finish using rcu/,+1d' "$header" shim_read_unlock
     plant_shims '/_urcu_bp_read_lock_update(unsigned/,/else/s/urcu_bp_smp_mb_slave();//' "$header" shim_read_lock
-    plant_shims 's/__asm__ __volatile__("isb"/__asm__ __volatile__("yield"/' shims/CURCU.h shim_spin_hint
+    plant_shims 's/__asm__ __volatile__("isb"/__asm__ __volatile__("yield"/' shims/CPlatform/include/CPlatform.h shim_spin_hint
     build_harness
     find_defects
     [ "$broken" -eq 0 ] || exit 2

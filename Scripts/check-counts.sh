@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Counts the instructions and the allocations of the operations that must be fast, one by one, and holds them against bounds: a gate that a
-# busy machine does not disturb, as times would. Instructions are callgrind's, as the release build of Benchmarks executes them; allocations are
-# the calls of the C library's allocator; both of the thread that runs the operation. The bounds are in
-# Benchmarks/Sources/bench/CountedOperation.swift.
+# Counts the instructions and the allocations of the operations that must be fast, one by one, and
+# holds them against bounds: a gate that a busy machine does not disturb, as times would.
+# Instructions are callgrind's, as the release build of Benchmarks executes them; allocations are
+# the calls of the C library's allocator; both of the thread that runs the operation. The bounds are
+# in Benchmarks/Sources/bench/CountedOperation.swift.
 #
 # usage: Scripts/check-counts.sh [--self-test]
-#   --self-test   shows that the check can fail: with a hundred instructions or one allocation more, every operation must break its bound
+#   --self-test   shows that the check can fail: with a hundred instructions or one allocation more,
+#                 every operation must break its bound
 # Installs valgrind and binutils where they are missing.
-# Exit codes: 0 all within bounds, 1 one is not, 2 wrong usage, or the check itself is broken, 4 it cannot judge on this machine.
+# Exit codes: 0 all within bounds, 1 one is not, 2 wrong usage, or the check itself is broken, 4 it
+# cannot judge on this machine.
 
 set -euo pipefail
 
@@ -47,7 +50,8 @@ prepare() {
     objcopy --strip-debug Benchmarks/.build/release/bench "$work/bench"
 }
 
-# count FILE [ARGUMENT…]: runs the operations under callgrind; a line of FILE for each: what `bench count` prints, and the instructions.
+# count FILE [ARGUMENT…]: runs the operations under callgrind; a line of FILE for each: what `bench
+# count` prints, and the instructions.
 count() {
     local file="$1" code=0 dump
     shift
@@ -89,7 +93,8 @@ judge() {
     ' "$1"
 }
 
-# must_break PLANT VERDICT: with that planted, every operation that has bounds must get that verdict.
+# must_break PLANT VERDICT: with that planted, every operation that has bounds must get that
+# verdict.
 must_break() {
     count "$work/$1" --plant "$1"
     judge "$work/$1" >"$work/$1.table" && broken "planted $1: no operation broke its bound"

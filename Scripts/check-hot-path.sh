@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Proves that a notification, of a registry and of a property, takes no lock, executes no atomic read-modify-write, fence or
-# system call, counts no reference and allocates nothing (P15); that reading a property does no more than that and, where the
-# value is its own bits, calls nothing; and that the library that users build contains nothing of the instrumented build:
-# builds a client exactly as a user would and disassembles what it links.
+# Proves that a notification, of a registry and of a property, takes no lock, executes no atomic
+# read-modify-write, fence or system call, counts no reference and allocates nothing (P15); that
+# reading a property does no more than that and, where the value is its own bits, calls nothing; and
+# that the library that users build contains nothing of the instrumented build: builds a client
+# exactly as a user would and disassembles what it links.
 #
-# Then it proves that it can fail: the same check must reject notifications and readers that were made bad on purpose.
+# Then it proves that it can fail: the same check must reject notifications and readers that were
+# made bad on purpose.
 #
 # usage: Scripts/check-hot-path.sh [--no-variants]
-# Exit codes: 0 holds, 1 something is forbidden, 2 the check itself is broken, 4 it cannot judge on this machine.
+# Exit codes: 0 holds, 1 something is forbidden, 2 the check itself is broken, 4 it cannot judge on
+# this machine.
 
 set -euo pipefail
 
@@ -38,10 +41,11 @@ fi
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 
-# What the notification may call: the first use of a thread, and passes nested too deep for the thread's own frames.
+# The notification may call these: the first use of a thread, and passes nested too deep for the
+# thread's own frames.
 readonly cold='12ThreadRecordV6attach|11ReadSectionO6attach|9deepFrame|^urcu_bp_register(@plt)?$'
 
-# --- Building -------------------------------------------------------------------------------------------------------
+# --- Building -------------------------------------------------------------------------------------
 
 # make_client DIRECTORY LIBRARY CHECKOUT: writes a package that uses the library as its users do.
 make_client() {
@@ -119,16 +123,18 @@ build_client() {
     echo "$(swift build -c release "${package[@]}" --show-bin-path)/client"
 }
 
-# follow EXECUTABLE MANGLED NAME ALLOWED OBSERVERS [ONCE]: follows one function; hot-path.awk says what the words mean.
+# follow EXECUTABLE MANGLED NAME ALLOWED OBSERVERS [ONCE]: follows one function; hot-path.awk says
+# what the words mean.
 follow() {
     objdump -d --no-show-raw-insn --disassemble="$2" "$1" |
         awk -v name="$3" -v allowed="$4" -v observers="$5" -v once="${6:-}" \
             -v relocations="$work/relocations" -f "$scripts/hot-path.awk"
 }
 
-# --- The notification path ------------------------------------------------------------------------------------------
+# --- The notification path ------------------------------------------------------------------------
 
-# check_walk EXECUTABLE: follows the notification, which is compiled once, in the library; and specialised versions, if the client has any.
+# check_walk EXECUTABLE: follows the notification, which is compiled once, in the library; and
+# specialised versions, if the client has any.
 check_walk() {
     local mangled plain verdict=0
     objdump -R "$1" >"$work/relocations"
@@ -150,15 +156,17 @@ check_walk() {
     return "$verdict"
 }
 
-# --- Properties -----------------------------------------------------------------------------------------------------
+# --- Properties -----------------------------------------------------------------------------------
 
 # The copy of a value that references something: it is retained, once, while it is pinned.
 readonly pinned='9ValueCellV10copyPinned'
-# What a read does after a change in between, or beside a commit: out of line, and held to the same rules.
+# A read calls this after a change in between, or beside a commit. It is out of line, and held to
+# the same rules.
 readonly again='5LatchV9loadAgain|9ValueCellV9readAgain'
 readonly retain='^swift_(bridgeObjectR|r)etain(@plt)?$'
 
-# check_property EXECUTABLE: follows the readers of properties, and what notifies their observers of a change.
+# check_property EXECUTABLE: follows the readers of properties, and what notifies their observers of
+# a change.
 check_property() {
     local mangled plain verdict=0
     objdump -R "$1" >"$work/relocations"
@@ -185,8 +193,8 @@ check_property() {
     check_lend "$1" || verdict=1
     check_part "$1" || verdict=1
 
-    # What hands a change to the walk. Where there are mailboxes, or paths lead through the property, another function delivers, which is
-    # theirs to pay.
+    # This function hands a change to the walk. Another one delivers where there are mailboxes, or
+    # where paths lead through the property. Its cost is theirs.
     local others='8ObservedC17deliverToAllKinds'
     local shared='8ObservedC4walk'
     local type
@@ -202,8 +210,8 @@ check_property() {
     return "$verdict"
 }
 
-# check_lend EXECUTABLE: what a body makes of a lent value is retained while the value is pinned, not later: the optimiser moves
-# a retain across a store, atomic or not.
+# check_lend EXECUTABLE: what a body makes of a lent value is retained while the value is pinned,
+# not later: the optimiser moves a retain across a store, atomic or not.
 check_lend() {
     local mangled
     mangled="$(grep -E '8ObservedC9withValue.*lendThing' "$work/all" || true)"
@@ -225,7 +233,8 @@ check_lend() {
 # check_part EXECUTABLE: what reads a part of a lent value counts no reference of that.
 check_part() { check_each "$1" '8ObservedC9withValue.*6client6LimitsV' none "$cold|$again"; }
 
-# check_each EXECUTABLE PATTERN OBSERVERS ALLOWED [ONCE]: follows every function whose symbol matches; there must be one.
+# check_each EXECUTABLE PATTERN OBSERVERS ALLOWED [ONCE]: follows every function whose symbol
+# matches; there must be one.
 check_each() {
     local mangled verdict=0
     : >"$work/each"
@@ -241,7 +250,7 @@ check_each() {
     return "$verdict"
 }
 
-# --- The variants that must be rejected -----------------------------------------------------------------------------
+# --- The variants that must be rejected -----------------------------------------------------------
 
 readonly walk=Sources/ConcurrentObserve/Registry/ObserverList+Walk.swift
 readonly property=Sources/ConcurrentObserve/Property/Observed.swift
@@ -249,7 +258,8 @@ readonly announcing=Sources/ConcurrentObserve/Property/ObserverList+Changes.swif
 readonly pointer=Sources/ConcurrentObserve/Hazards/HazardPointer.swift
 readonly cell=Sources/ConcurrentObserve/Property/ValueCell.swift
 
-# variant CHECK FILE NAME EXPECTED SED-PROGRAM [DECLARATION]: changes the file in the copy; `reject` expects the check to find EXPECTED.
+# variant CHECK FILE NAME EXPECTED SED-PROGRAM [DECLARATION]: changes the file in the copy; `reject`
+# expects the check to find EXPECTED.
 planted=()
 variant() {
     local file="$work/copy/$2"
@@ -263,8 +273,9 @@ variant() {
     planted+=("$1" "$2" "$3" "$4")
 }
 
-# reject: builds with the variants that were planted since the last time, which takes a minute. Each must be found for a reason that no
-# other one of them gives to the same check, so that none stands for another.
+# reject: builds with the variants that were planted since the last time, which takes a minute. Each
+# must be found for a reason that no other one of them gives to the same check, so that none stands
+# for another.
 reject() {
     local executable check file name expected
     executable="$(build_client "$work/variant")"
@@ -348,7 +359,7 @@ check_variants() {
     reject
 }
 
-# --- The check ------------------------------------------------------------------------------------------------------
+# --- The check ------------------------------------------------------------------------------------
 
 verdict=0
 make_client "$work/client" ConcurrentObserve "$checkout"

@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Compiles classes as users write them with `@ConcurrentObservable`: those in Tests/MacroFixtures/Accepted.swift without a word of the
-# compiler, those in Refused.swift with each message once, at the line that has its text behind `// error:` or `// warning:`, and no other.
-# A message inside an expansion is at no line, and fails. Both are compiled in language mode 5 and 6, in modules that no actor isolates
-# by default and in modules that the main actor does. Mistakes.swift, which uses no macro, has the messages of the article CompilerMessages,
-# in language mode 6. Needs a build of the package with its trait Macros: Scripts/traits.sh calls it.
+# Compiles classes as users write them with `@ConcurrentObservable`: those in
+# Tests/MacroFixtures/Accepted.swift without a word of the compiler, those in Refused.swift with
+# each message once, at the line that has its text behind `// error:` or `// warning:`, and no
+# other. A message inside an expansion is at no line, and fails. Both are compiled in language mode
+# 5 and 6, in modules that no actor isolates by default and in modules that the main actor does.
+# Mistakes.swift, which uses no macro, has the messages of the article CompilerMessages, in language
+# mode 6. Needs a build of the package with its trait Macros: Scripts/traits.sh calls it.
 #
 #   Scripts/check-macro.sh DIRECTORY    the folder of that build's products
 #
@@ -28,7 +30,8 @@ fail() {
     exit 1
 }
 
-# compile SAID FILE MODE ISOLATION OPTION…: what the compiler says about it, in a file; its status. It crashes with 128 and more.
+# compile SAID FILE MODE ISOLATION OPTION…: what the compiler says about it, in a file; its status.
+# It crashes with 128 and more.
 compile() {
     local said=$1 file=$2 mode=$3 isolation=$4
     shift 4
@@ -36,7 +39,7 @@ compile() {
     [ "$isolation" != MainActor ] ||
         set -- -enable-upcoming-feature InferIsolatedConformances -enable-upcoming-feature NonisolatedNonsendingByDefault "$@"
     swiftc -swift-version "$mode" -default-isolation "$isolation" -parse-as-library -strict-memory-safety -no-color-diagnostics \
-        -I "$products/Modules" -I Sources/CURCU/Shims/include \
+        -I "$products/Modules" -I Sources/CURCU/Shims/include -I Sources/CPlatform/include \
         -load-plugin-executable "$products/ConcurrentObserveMacrosPlugin-tool#ConcurrentObserveMacrosPlugin" \
         "$@" "$file" >"$said" 2>&1
 }
@@ -63,7 +66,8 @@ refused() {
         tail -60 "$said" >&2
         fail "$file: the compiler exits with $status ($in)"
     }
-    # Where a message belongs to a place, the text before it names file and line: `Refused.swift:11:1: error: …`; notes are the compiler's own.
+    # Where a message belongs to a place, the text before it names file and line:
+    # `Refused.swift:11:1: error: …`; notes are the compiler's own.
     grep -E '^[^ |`].*: (error|warning): ' "$said" | sed -E "s|^$fixtures/$file:([0-9]+):[0-9]+: |\1 |" >"$found"
     while IFS= read -r line; do
         number=${line%% *} text=${line#*: }
@@ -86,7 +90,7 @@ refused() {
 
 for file in Refused Mistakes; do expected $file.swift >"$work/$file.swift.expected"; done
 
-# One file beside the other; a failure of either is that of the script.
+# One file beside the other; if one fails, the script fails.
 (
     for mode in 5 6; do for isolation in nonisolated MainActor; do refused Refused.swift $mode $isolation; done; done
     refused Mistakes.swift 6 nonisolated

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Checks the models of `Models/` with Spin, which it installs where it is missing; the rows are in Models/rows.txt.
+# Checks the models of `Models/` with Spin, which it installs where it is missing; the rows are in
+# Models/rows.txt.
 #   Scripts/check-models.sh [--names | [--json FILE] [PATTERN]]
-# --names: the names alone. --json: every row, and what `stress report` reads. PATTERN: the rows that match it alone.
+# --names: only the names. --json: every row, and what `stress report` reads. PATTERN: only the rows
+# that match it.
 exec "$(dirname "$0")/check.sh" models "$@"

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Builds the repository's own checks (the package `Checks`) and runs one: Scripts/check.sh structure
-# Without arguments: lists them. Scripts/check.sh --test [ARGUMENT…]: their tests, which plant violations, with `swift test`;
-# those of the models need Spin.
+# Without arguments: lists them. Scripts/check.sh --test [ARGUMENT…]: their tests, which plant
+# violations, with `swift test`; those of the models need Spin.
 # Exit codes: 0 holds, 1 does not (what was found follows), 2 wrong usage.
 set -euo pipefail
 cd "$(dirname "$0")/.."

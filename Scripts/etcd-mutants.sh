@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Switches on the seeded bugs of the mirror of etcd, one at a time, and expects the named tests to fail. The bugs are edits of a copy
-# (Instrumented/EtcdEdits), which is built once, in the folder that Scripts/traits.sh --only Etcd uses.
+# Switches on the seeded bugs of the mirror of etcd, one at a time, and expects the named tests to
+# fail. The bugs are edits of a copy (Instrumented/EtcdEdits), which is built once, in the folder
+# that Scripts/traits.sh --only Etcd uses.
 #
 #   Scripts/etcd-mutants.sh [PATTERN]    only bugs whose name has the pattern
 #
@@ -31,7 +32,7 @@ mutant() {
     elif grep -q 'unexpected signal' "$log"; then
         echo "etcd-mutants: $1: found by a crash in $2"
     else
-        # That the tests do not end within their time shows nothing.
+        # Tests that do not end within their time prove nothing.
         echo "etcd-mutants: $1: NOT FOUND by $2, which ended with $code"
         missed=1
     fi

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The few figures that a page shows, of a report of Scripts/bench.sh: awk -f Scripts/figures.awk report.md Benchmarks/Figures/PAGE.txt
+# Prints the few figures of a report of Scripts/bench.sh that a page shows:
+# awk -f Scripts/figures.awk report.md Benchmarks/Figures/PAGE.txt
 # Exits with 3 if the report lacks a case.
 
-# What a number and its unit stand beside, so that no line breaks between them.
+# This space stands between a number and its unit, so that no line breaks there.
 BEGIN { space = "\302\240" }
 
 # A multiple, with two digits or more.
@@ -12,7 +13,8 @@ function multiple(ratio) { return sprintf(ratio >= 10 ? "%.0f" : ratio >= 1 ? "%
 # The figure of a cell such as "1313 ns", in its unit.
 function number(cell) { sub(/ .*/, "", cell); return cell }
 
-# "MACHINE, 2 processors, SYSTEM, Swift version 6.3.1 (…); 2026-11-26T00:50:19Z. …", which a page may wrap.
+# "MACHINE, 2 processors, SYSTEM, Swift version 6.3.1 (…); 2026-11-26T00:50:19Z. …", which a page
+# may wrap.
 FNR == NR && !described && /./ { description = description (description == "" ? "" : " ") $0 }
 
 FNR == NR && !described && /^$/ {
@@ -44,7 +46,7 @@ FNR != NR && /^[^#]/ {
         if (sides[2] != "") shown = shown "; " sides[2] ": " multiple(number(reference[name]) / number(ours[name]))
         delete sides
     }
-    # A spread in brackets is the table's alone.
+    # Only the table shows a spread in brackets.
     sub(/ \(.*/, "", time)
     sub(/ /, space, time)
     printf "| %s | **%s**%s |\n", fields[1], time, shown

@@ -1,9 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Writes the Swift code of etcd's messages and services anew, from Sources/ConcurrentObserveEtcd/Generated/etcd.proto. Only needed after a
-# change of that file: the code is part of the repository. Needs protoc (Debian: protobuf-compiler); builds its two plugins, which takes
-# some minutes the first time.
+# Writes the Swift code of etcd's messages and services again, from
+# Sources/ConcurrentObserveEtcd/Generated/etcd.proto. Only needed after a change of that file: the
+# code is part of the repository. Needs protoc (Debian: protobuf-compiler); builds its two plugins,
+# which takes some minutes the first time.
 #
 #   Scripts/generate-etcd.sh            writes the files
 #   Scripts/generate-etcd.sh --check    writes none; fails if they would differ

@@ -1,20 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# Follows the main path of one disassembled function (objdump -d --no-show-raw-insn, AT&T syntax, x86-64) and prints what it
-# finds there that a notification, or a reader, must not do. (P15)
+# Follows the main path of one disassembled function (objdump -d --no-show-raw-insn, AT&T syntax,
+# x86-64) and prints what it finds there that a notification, or a reader, must not do. (P15)
 #
-# Variables: name (shown), allowed (regular expression of symbols that may be called), relocations (file: objdump -R),
-# observers (calls of observers, through their addresses: some, any number, or none), once (regular expression of symbols that
-# may be called in one place only; none if empty).
+# Variables: name (shown), allowed (regular expression of symbols that may be called), relocations
+# (file: objdump -R), observers (calls of observers, through their addresses: some, any number, or
+# none), once (regular expression of symbols that may be called in one place only; none if empty).
 # Exit code: 0 nothing found, 1 something found, 3 not a function that can be followed.
 #
-# The main path is the control flow from the entry without the branches that are taken where the kernel has no membarrier.
-# A branch is one of those when it follows a comparison of liburcu's flag with 0. To recognise them, each place
-# (register or stack slot) is followed that holds
+# The main path is the control flow from the entry without the branches that are taken where the
+# kernel has no membarrier. A branch is one of those when it follows a comparison of liburcu's flag
+# with 0. To recognise them, each place (register or stack slot) is followed that holds
 #     A  the flag's address,
 #     V  a value that is nonzero where membarrier is in use,
 #     N  a value that is nonzero where it is not;
-# F is the same for the processor's zero flag. A place keeps what it holds only if it does on every way there.
+# F is the same for the processor's zero flag. A place keeps what it holds only if it does on every
+# way there.
 
 BEGIN {
     flag = "urcu_bp_has_sys_membarrier"
@@ -82,13 +83,14 @@ function place(operand) {
     return ""
 }
 
-# What an operand holds: A, V, N, or nothing.
+# Returns the fact about an operand's content: A, V, N, or nothing.
 function holding(operand, note, facts,    p, base) {
     p = place(operand)
     if (p != "") return fact(facts, p)
     if (operand ~ /\(%rip\)$/) {
         split(note, word, " ")
-        # Through the global offset table it is the address; a copy of the flag in the program itself is the value.
+        # Through the global offset table it is the address; a copy of the flag in the program
+        # itself is the value.
         if (canonical(word[1]) in slot) return "A"
         if (index(note, "<" flag "@") > 0 || index(note, "<" flag ">") > 0) return isCopied ? "V" : "A"
         return ""

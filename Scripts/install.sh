@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Installs what the build needs and this machine lacks: Scripts/install.sh [package ...]
-# Without arguments: liburcu's development package. Uses the system's package manager, and sudo only when not root.
+# Without arguments: liburcu's development package. Uses the system's package manager, and sudo only
+# when not root.
 set -euo pipefail
 
 as_root() {

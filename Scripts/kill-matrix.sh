@@ -1,19 +1,23 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Runs the seeded bugs with every engine and merges who has caught which, where and how fast into one matrix: on the terminal, and in
-# .build/kill-matrix as matrix.json, matrix.xml (JUnit), matrix.html and matrix.md. Below it the known defects: which engine has found
-# each, unaided, and how fast.
+# Runs the seeded bugs with every engine and merges who has caught which, where and how fast into
+# one matrix: on the terminal, and in .build/kill-matrix as matrix.json, matrix.xml (JUnit),
+# matrix.html and matrix.md. Below it the known defects: which engine has found each, unaided, and
+# how fast.
 #
 # usage: Scripts/kill-matrix.sh [--publish] [ENGINE…]
-# Engines: plain, explorer, histories, thread, address, realtime, model, litmus, tests, calibration; without names, all. The results of
-# engines that are not named are kept from the last run, and from `.ci/run`, which leaves those of all but tests and calibration.
+# Engines: plain, explorer, histories, thread, address, realtime, model, litmus, tests, calibration;
+# without names, all. The results of engines that are not named are kept from the last run, and from
+# `.ci/run`, which leaves those of all but tests and calibration.
 #   plain         real threads; has the column `faults`, too
 #   tests         the unit tests that take the repair of a known defect back
-#   calibration   known defects, unaided: `stress calibrate`. About half an hour; CALIBRATION has arguments for it, as --budget 30s.
-# An engine is whatever writes .build/kill-matrix/NAME.json with its kills; `engine` there is the column: see Kill.Engine.
+#   calibration   known defects, unaided: `stress calibrate`. About half an hour; CALIBRATION has
+#                 arguments for it, as --budget 30s.
+# An engine is whatever writes .build/kill-matrix/NAME.json with its kills; `engine` there is the
+# column: see Kill.Engine.
 # --publish: the article HowItIsVerified gets the figures; without engines, those of the last runs.
-# Exit code: that of the worst engine, as `stress` has them.
+# Exit code: the worst engine's, as `stress` has them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 results=.build/kill-matrix
@@ -34,7 +38,8 @@ for engine in "${engines[@]}"; do
     esac
 done
 
-# The tests that take a repair back, one at a time: `killed` says that the test has seen what the repair prevents.
+# The tests that take a repair back, one at a time: `killed` says that the test has seen what the
+# repair prevents.
 run_tests() { # file
     swift build --build-tests
     local rows="" name seconds verdict catcher worst=0

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Puts a file between the markers <!-- NAME: --> and <!-- :NAME --> of a page: Scripts/splice.sh PAGE NAME FILE
+# Puts a file between the markers <!-- NAME: --> and <!-- :NAME --> of a page: Scripts/splice.sh
+# PAGE NAME FILE
 # Exit codes: 0 done, 3 the page has no such marker.
 set -euo pipefail
 grep -q "^<!-- $2: -->$" "$1" || { echo "splice.sh: $1 has no marker '$2'" >&2; exit 3; }

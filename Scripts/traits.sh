@@ -1,12 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds and tests the package's optional parts: with all traits but Etcd, and with each alone. Checks that a trait brings in the packages that
-# it needs, and that the package without a trait brings in nothing.
+# Builds and tests the package's optional parts: with all traits but Etcd, and with one each.
+# Checks that a trait brings in the packages that it needs, and that the package without a trait
+# brings in nothing.
 #
 #   Scripts/traits.sh [--only none|all|NAME]
 #
-# Etcd needs etcd and etcdctl, which it installs, and builds gRPC, which takes five minutes the first time: it is no part of "all".
+# Etcd needs etcd and etcdctl, which it installs, and builds gRPC, which takes five minutes the
+# first time: it is no part of "all".
 #
 # Exit codes: 0 all hold, 1 one does not (what was found follows), 2 wrong usage.
 set -euo pipefail
@@ -16,7 +18,8 @@ readonly names="Macros Metrics Logging ServiceLifecycle"
 # The tests of the optional parts, and not the library's own.
 export CONCURRENT_OBSERVE_TESTS=traits
 folder=.build-traits
-# How many seconds the tests of one configuration may take. The longest, etcd's, take three minutes on a quiet machine.
+# How many seconds the tests of one configuration may take. The longest, etcd's, take three minutes
+# on a quiet machine.
 readonly limit=900
 
 work=$(mktemp -d)
@@ -92,8 +95,9 @@ check() {
     echo "traits: $configuration: ok, ${tests:-0} tests, $((SECONDS - started)) s"
 }
 
-# The mirror's tests run against real servers. They are built alone, in a folder of their own: CI builds it beside the other. With the traits of
-# FlagServer, whose build the folder has, too: with others the library would be compiled again for each.
+# The mirror's tests run against real servers. They are built without others, in a folder of their
+# own: CI builds it beside the other. It has the traits of FlagServer, whose build is in the folder,
+# too. With other traits the library would be compiled again for each.
 check_etcd() {
     local missing=()
     command -v etcd >/dev/null || missing+=(etcd-server)

@@ -46,7 +46,7 @@ let package = Package(
         .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.2"),
     ],
     targets: [
-        // What a reader copies: flags, rules, commits, streams, the log of changes.
+        // A reader copies this target: flags, rules, commits, streams, the log of changes.
         .target(
             name: "FlagServer",
             dependencies: [
@@ -82,8 +82,8 @@ let package = Package(
             ],
             swiftSettings: settings
         ),
-        // What stands between routes and clients. It knows nothing of flags, and does not use the
-        // library.
+        // This target stands between routes and clients. It knows nothing of flags, and does not
+        // use the library.
         .target(
             name: "HTTPEdge",
             dependencies: [

@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# What clients cannot break: a server ends when it is asked to while they do not read, or have sent half a request; the events of a client that
-# falls behind say how far; and before the flags are known none is sent any. That an etcd with certificates and a password is reached, that two
-# servers behind a proxy show no client an older version, and that the servers of compose.yaml run.
+# Checks what clients cannot break. A server ends when it is asked to, also while clients do not
+# read, or have sent half a request. The events of a client that falls behind say how far. Before
+# the flags are known, no client is sent any. It also checks that an etcd with certificates and a
+# password is reached, that two servers behind a proxy show no client an older version, and that the
+# servers of compose.yaml run.
 #
 #   ./check-clients.sh
 #
@@ -21,7 +23,7 @@ python3 Checks/test_streams.py --quiet
 export TRAITS=${TRAITS:-Etcd,Flagd}
 source Checks/build.sh
 
-# What takes longer has hung.
+# A check that takes longer has hung.
 timeout 600 python3 Checks/shutdown.py "$program"
 timeout 600 python3 Checks/clients.py "$program"
 timeout 600 python3 Checks/secured.py "$program"

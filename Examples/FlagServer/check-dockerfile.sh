@@ -1,14 +1,17 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Carries out the steps of the Dockerfile without a container engine, and asks the server that comes of them for its flags:
+# Carries out the steps of the Dockerfile without a container engine, and asks the server that comes
+# of them for its flags:
 #
 #   ./check-dockerfile.sh    as root, on Debian 12 with Swift
 #
-# This machine and this checkout stand for the first stage, a Debian made by debootstrap for the second. So packages that the second stage does
-# not install are missing there, as they would be in the image. Called from any directory.
+# This machine and this checkout stand for the first stage, a Debian made by debootstrap for the
+# second. So packages that the second stage does not install are missing there, as they would be in
+# the image. Called from any directory.
 #
-# Exit codes: 0 the server answers, 1 a step fails or it does not, 2 a missing tool, or a step that this script does not know.
+# Exit codes: 0 the server answers, 1 a step fails or it does not, 2 a missing tool, or a step that
+# this script does not know.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 checkout=$(cd -P ../.. && pwd)

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# OpenFeature's Python provider for flagd, from PyPI, as a client of the server: it must receive every commit, in order.
+# OpenFeature's Python provider for flagd, from PyPI, as a client of the server: it must receive
+# every commit, in order.
 #
 #   ./check-provider.sh [COUNT]    so many commits, 1,000 unless given, as fast as they are answered
 #
@@ -22,6 +23,6 @@ fi
 export TRAITS=${TRAITS:-Etcd,Flagd}
 source Checks/build.sh
 
-# What takes longer has hung.
+# A check that takes longer has hung.
 timeout 600 "$python" Checks/provider.py "$program" "$count"
 echo "check-provider.sh: ok"

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Checks the example in a few minutes: its answers, a short load, its page in a browser, its end, a small fleet on etcd, and OpenFeature's
-# provider for flagd as a client. Installs etcd, wrk, curl and Chromium where they are missing. Called from any directory.
+# Checks the example in a few minutes: its answers, a short load, its page in a browser, its end, a
+# small fleet on etcd, and OpenFeature's provider for flagd as a client. Installs etcd, wrk, curl
+# and Chromium where they are missing. Called from any directory.
 #
 #   ./check.sh            what continuous integration runs
 #   ./check.sh --tests    the tests as well, whose framework takes several minutes to build
@@ -23,7 +24,8 @@ for tool in python3 curl wrk chromium etcd etcdctl openssl; do
     break
 done
 
-# Unoptimised, with every check that the compiler then leaves in: what it must do does not depend on its speed.
+# Unoptimised, with every check that the compiler then leaves in: what it must do does not depend on
+# its speed.
 export CONFIGURATION=${CONFIGURATION:-debug} TRAITS=Etcd,Flagd
 # However busy the machine is: the changes may take longer, but none may be lost.
 ./load.sh --clients 200 --rate 50 --seconds 10 --burst 2 --grace 300

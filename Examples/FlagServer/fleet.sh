@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Several servers show the same flags: starts etcd and servers on it, changes flags at a steady rate while streams read, kills and stops members
-# of etcd, and heals them. Checks that every stream has every change, in one order, and prints how long they took. Installs etcd where it is missing.
+# Several servers show the same flags: starts etcd and servers on it, changes flags at a steady rate
+# while streams read, kills and stops members of etcd, and heals them. Checks that every stream has
+# every change, in one order, and prints how long they took. Installs etcd where it is missing.
 #
-#   ./fleet.sh                  three members, four servers with 250 streams each, 20 changes a second: two to three minutes
-#                               once built. The first build, gRPC above all, takes two processors 10 to 20 minutes
+#   ./fleet.sh                  three members, four servers with 250 streams each, 20 changes a
+#                               second: two to three minutes once built. The first build, gRPC above
+#                               all, takes two processors 10 to 20 minutes
 #   ./fleet.sh --short          one member, two servers with 25 streams each: half a minute
 #   ./fleet.sh --plot FOLDER    also draws the times there, fleet.svg and fleet~dark.svg
 #
-# CONFIGURATION is release unless it says debug, which is for the short form: a thousand streams need the optimiser. Called from any directory.
+# CONFIGURATION is release unless it says debug, which is for the short form: a thousand streams
+# need the optimiser. Called from any directory.
 #
 # Exit codes: 0 all holds, 1 something does not, 2 usage or a missing tool.
 set -euo pipefail

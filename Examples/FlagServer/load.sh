@@ -6,7 +6,8 @@
 #   ./load.sh                                     1,000 streams, 200 changes a second for 30 s
 #   ./load.sh --clients 50 --rate 50 --seconds 5  a short form
 #
-# All arguments: python3 Checks/load.py --help. Needs python3, curl and wrk. Called from any directory.
+# All arguments: python3 Checks/load.py --help. Needs python3, curl and wrk. Called from any
+# directory.
 #
 # Exit codes: 0 all holds, 1 something does not, 2 usage or a missing tool.
 set -euo pipefail

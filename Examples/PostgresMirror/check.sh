@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Checks that mirrors of PostgreSQL keep the six properties: starts a server of its own in a temporary folder, as an unprivileged user, kills,
-# stops and cuts it while others write, and compares what three mirrors have shown with PostgreSQL's own log. Installs PostgreSQL and libpq where
-# they are missing. Called from any directory.
+# Checks that mirrors of PostgreSQL keep the six properties: starts a server of its own in a
+# temporary folder, as an unprivileged user, kills, stops and cuts it while others write, and
+# compares what three mirrors have shown with PostgreSQL's own log. Installs PostgreSQL and libpq
+# where they are missing. Called from any directory.
 #
-#   ./check.sh [TRANSACTIONS]    10000 unless said: a minute once built. The first build, gRPC above all, takes several
+#   ./check.sh [TRANSACTIONS]    10000 unless said: a minute once built. The first build, gRPC above
+#                                all, takes several
 #
 # Exit codes: 0 all holds, 1 something does not, 2 usage or a missing tool.
 set -euo pipefail

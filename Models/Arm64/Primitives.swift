@@ -3,15 +3,15 @@
 // The functions whose instructions Scripts/check-arm64.sh looks at: the library's own pieces, and
 // what each ordering becomes by itself. What these pieces need of others is nothing.
 
-public import CURCU
+public import CPlatform
 import Synchronization
 
 enum Fork { static func trapInChild() {} }
-@inlinable @inline(__always) public func compilerBarrier() { curcu_compiler_barrier() }
+@inlinable @inline(__always) public func compilerBarrier() { cplatform_compiler_barrier() }
 public enum AsymmetricBarrier {
     public static var needsFences: Bool { false }
     @inlinable @inline(__always) public static func light(fenced: Bool, _ observer: UInt) -> UInt {
-        curcu_compiler_barrier()
+        cplatform_compiler_barrier()
         return observer
     }
 }

@@ -42,7 +42,7 @@ public final class StuckCallbackWatch: Sendable {
     /// Begins to watch.
     ///
     /// - Parameters:
-    ///   - logger: What the warnings go to. It is called on the watch's queue.
+    ///   - logger: The logger of the warnings. It is called on the watch's queue.
     ///   - limit: How long a callback may run before it is warned of.
     ///   - interval: How long to wait between two looks: a callback may run for so much longer than
     ///     the limit before it is noticed.
@@ -71,7 +71,7 @@ public final class StuckCallbackWatch: Sendable {
     /// blocked. How long a callback has been running is real time.
     ///
     /// - Parameters:
-    ///   - logger: What the warnings go to. It is called on the watch's queue.
+    ///   - logger: The logger of the warnings. It is called on the watch's queue.
     ///   - limit: How long a callback may run before it is warned of.
     ///   - interval: How long to wait between two looks.
     ///   - pendingLimit: How many events may wait in a mailbox before it is warned of: 1,024 at

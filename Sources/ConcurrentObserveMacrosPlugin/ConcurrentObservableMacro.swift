@@ -156,7 +156,7 @@ extension ConcurrentObservableMacro: ExtensionMacro {
         conformingTo protocols: [TypeSyntax],
         in context: some MacroExpansionContext
     ) throws -> [ExtensionDeclSyntax] {
-        // Those that the class does not state itself.
+        // `protocols` has only those that the class does not state itself.
         guard !protocols.isEmpty, let model = declaration.as(ClassDeclSyntax.self) else { return [] }
         func list(isChecked: Bool) -> String {
             protocols.map { type -> String in

@@ -59,7 +59,7 @@ public final class LibraryMetrics: Sendable {
     /// Makes the metrics; none has a value before the first `publish()`.
     ///
     /// - Parameters:
-    ///   - prefix: What their names begin with, before an underscore.
+    ///   - prefix: The beginning of their names, before an underscore.
     ///   - factory: The system that they belong to; the one that is bootstrapped, unless it is
     ///     given.
     public init(prefix: String = "concurrent_observe", factory: any MetricsFactory = MetricsSystem.factory) {

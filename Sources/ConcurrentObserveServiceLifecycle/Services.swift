@@ -27,7 +27,8 @@ extension StuckCallbackWatch: Service {
     /// cancellation.
     ///
     /// ```swift
-    /// let group = ServiceGroup(services: [StuckCallbackWatch(logger: logger), server], logger: logger)
+    /// let watch = StuckCallbackWatch(logger: logger)
+    /// let group = ServiceGroup(services: [watch, server], logger: logger)
     /// ```
     public func run() async {
         try? await gracefulShutdown()

@@ -14,7 +14,7 @@ public struct NothingLeftBehind: TestTrait, SuiteTrait, TestScoping {
 
     /// Runs a test, then looks for what it has left behind.
     ///
-    /// - Throws: What the test throws.
+    /// - Throws: The error that the test throws.
     public func provideScope(
         for test: Test,
         testCase: Test.Case?,

@@ -67,7 +67,7 @@ extension Recording {
     /// group. Suspends until as many were delivered.
     ///
     /// - Parameters:
-    ///   - expected: What the events must match, in the order of arrival.
+    ///   - expected: One value for each event, in the order of arrival. `matches` compares the two.
     ///   - limit: How long to wait for all of them.
     ///   - clock: The clock that measures the limit.
     ///   - sourceLocation: Where an issue is recorded. Leave it out.

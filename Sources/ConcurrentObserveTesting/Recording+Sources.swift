@@ -8,7 +8,7 @@ extension ObservableProperty {
     /// derived value.
     ///
     /// - Parameters:
-    ///   - options: What to record in addition to the changes: `.initial`, `.prior`.
+    ///   - options: The events to record in addition to the changes: `.initial`, `.prior`.
     ///   - delivery: Where the changes are recorded. On several threads they are recorded in the
     ///     order of arrival.
     ///   - sourceLocation: Where an issue is recorded if events are left. Leave it out.

@@ -27,7 +27,11 @@ struct AsyncDerivedTests {
         let gates = [1: Gate(), 2: Gate()]
         let cancelled = Observed(0)
         let derived = AsyncDerived(source) { number in
-            await withTaskCancellationHandler { await gates[number]!.pass() } onCancel: { cancelled.value = number }
+            await withTaskCancellationHandler {
+                await gates[number]!.pass()
+            } onCancel: {
+                cancelled.value = number
+            }
             return number
         }
         let results = Mutex<[Int?]>([])
@@ -70,7 +74,11 @@ struct AsyncDerivedTests {
         let source = Observed(1)
         let end = Observed<ObservationEnd?>(nil)
         var derived: AsyncDerived? = AsyncDerived(source) { number in
-            await withTaskCancellationHandler { await gate.pass() } onCancel: { isCancelled.value = true }
+            await withTaskCancellationHandler {
+                await gate.pass()
+            } onCancel: {
+                isCancelled.value = true
+            }
             return number
         }
         let token = derived!.observe { _ in }
@@ -135,10 +143,13 @@ struct AsyncDerivedTests {
 
     private func gated(_ source: Observed<Int>) -> (Gate, AsyncDerived<Int>) {
         let gate = Gate()
-        return (gate, AsyncDerived(source) { number in
-            await gate.pass()
-            return number * 2
-        })
+        return (
+            gate,
+            AsyncDerived(source) { number in
+                await gate.pass()
+                return number * 2
+            }
+        )
     }
 }
 

@@ -63,7 +63,7 @@ struct BadInputTests {
         #expect(error?.code == .invalidConfiguration)
     }
 
-    @Test("Of several endpoints one that works is enough")
+    @Test("One endpoint that works is enough, among several")
     func oneOfThree() async throws {
         let etcd = try await EtcdCluster()
         let dead = EtcdCluster.freePorts(2).map { "http://127.0.0.1:\($0)" }

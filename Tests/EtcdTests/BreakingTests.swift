@@ -33,7 +33,7 @@ struct BreakingTests {
         }
     }
 
-    @Test("What is missed while disconnected comes in fragments, each revision whole")
+    @Test("Changes missed while disconnected come in fragments, each revision whole")
     func fragments() async throws {
         let etcd = try await EtcdCluster(arguments: ["--max-request-bytes", "65536"])
         let proxy = try Proxy(to: etcd.nodes[0].clientPort)

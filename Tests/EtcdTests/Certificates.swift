@@ -26,7 +26,7 @@ final class Certificates: Sendable {
     /// - Parameters:
     ///   - user: The common name, which is etcd's user.
     ///   - hosts: The alternative names.
-    ///   - days: For how long it is valid; negative if it has expired.
+    ///   - days: How many days it is valid; negative if it has expired.
     @discardableResult
     func sign(
         _ name: String,

@@ -52,7 +52,7 @@ final class Child: Sendable {
 
     /// The next line of standard output. Blocks.
     ///
-    /// - Parameter limit: For how long at most, in milliseconds; -1 for as long as it takes.
+    /// - Parameter limit: The longest wait, in milliseconds; -1 to wait as long as it takes.
     /// - Returns: nil at the end of the output, and at the limit: a program that was asked and is
     ///   silent for so long has hung.
     func readLine(within limit: Int32 = 30_000) -> String? {

@@ -75,7 +75,7 @@ private final class Judge: Sendable {
     }
 }
 
-@Suite("What a mirror says of itself", .timeLimit(.minutes(30)))
+@Suite("A mirror's claims about itself are true", .timeLimit(.minutes(30)))
 struct ClaimTests {
     /// How many faults; `ETCD_FAULTS` says another number.
     private static let faults = ProcessInfo.processInfo.environment["ETCD_FAULTS"].flatMap { Int($0) } ?? 14

@@ -57,7 +57,7 @@ struct EngineTests {
     }
 
     @Test(
-        "What is gone is listed again, as one change; so are lost data, also where the revisions have grown past the mirror's"
+        "A mirror lists again, as one change, after history or data is lost, also if the revisions have grown past its own"
     )
     func gone() async throws {
         let engine = MemoryEngine()

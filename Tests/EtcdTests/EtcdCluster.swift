@@ -42,7 +42,7 @@ final class EtcdCluster: Sendable {
     }
 
     /// - Parameters:
-    ///   - access: For servers with TLS.
+    ///   - access: The TLS settings of the test's own clients, if the servers use TLS.
     ///   - waits: Whether to wait until the servers answer; not if their certificates are bad.
     init(
         nodes count: Int = 1,

@@ -94,7 +94,7 @@ struct LargeMessageTests {
         }
     }
 
-    @Test("What etcd does not take in one transaction has errors of its own, and writes nothing")
+    @Test("A transaction that etcd does not take fails with an error of its own, and writes nothing")
     func transactions() async throws {
         let etcd = try await EtcdCluster()
         try await withMirror(.test("/t/", etcd.urls)) { mirror in

@@ -11,15 +11,15 @@ struct SizeTests {
     private static func number(_ name: String, else standard: Int) -> Int {
         ProcessInfo.processInfo.environment[name].flatMap { Int($0) } ?? standard
     }
-    /// `ETCD_KEYS=1000000` is the long form.
+    /// The number of keys. `ETCD_KEYS=1000000` makes the test long.
     private static let keys = number("ETCD_KEYS", else: 20_000)
-    /// `ETCD_MIRRORS=1000` is the long form.
+    /// The number of mirrors. `ETCD_MIRRORS=1000` makes the test long.
     private static let mirrors = number("ETCD_MIRRORS", else: 50)
 
     private func key(_ index: Int) -> String { "/t/\(10_000_000 + index)" }
 
     @Test(
-        "A long list is read in pages of one revision while others write; one key too many fails before it is read, in bounded memory"
+        "A long list is read in pages of one revision while others write; a list with too many keys fails, in bounded memory"
     )
     func pages() async throws {
         let (count, etcd) = (Self.keys, try await EtcdCluster())
@@ -57,15 +57,15 @@ struct SizeTests {
             let token = listing.contents.observe { change in
                 let isWhole = change.new[MirrorKey(key(0))] == change.new[MirrorKey(key(count - 1))]
                 seen.modify { $0.append(isWhole) }
-                // The list lacks all that was written while it was read; more comes while the
-                // mirror catches up.
+                // The list lacks all changes that were made while it was read. More follow while
+                // the mirror catches up.
                 if seen.value.count > 100 { isWriting.value = false }
             }
             let begin = ContinuousClock.now
             try await withMirror(listing, ready: false) { mirror in
                 try await eventually("listed", within: .seconds(120)) { !seen.value.isEmpty }
                 let time = begin.duration(to: .now)
-                // How far the list lies behind depends on how long it took.
+                // The longer the list took, the further it is behind.
                 try await eventually("followed", within: .seconds(60)) { !isWriting.value }
                 try await writing.value
                 let last = try await client.put("/t/end", "end")
@@ -82,7 +82,7 @@ struct SizeTests {
     }
 
     @Test(
-        "Pages have the size that is asked for, and become smaller where one is too large for a message",
+        "Pages have the requested size, and become smaller if one is too large for a message",
         arguments: [(2, Array(repeating: 2, count: 37)), (16, [16, 16, 16, 16, 4, 4, 2])]
     )
     func pageSizes(size: Int, expected: [Int]) async throws {
@@ -107,7 +107,7 @@ struct SizeTests {
     }
 
     @Test(
-        "A change of one key costs much the same with a hundred keys and with 200,000; contents that are kept stay as they were"
+        "A change of one key costs about the same with a hundred keys and with 200,000; old contents stay as they were"
     )
     func change() {
         func item(_ index: Int, _ revision: Int64) -> MirrorItem {
@@ -122,7 +122,7 @@ struct SizeTests {
             let first = store.position.value + 1
             return ContinuousClock().measure {
                 for revision in first..<first + 100 {
-                    // A comparison and an observer hold what was there before.
+                    // A comparison and an observer hold the contents before the change.
                     withExtendedLifetime((store.snapshot, store.contents.value)) {
                         #expect(store.apply([item(Int(revision) % 100, revision)], revision: revision).isEmpty)
                     }

@@ -32,8 +32,8 @@ struct SpreadTests {
     func pauses() {
         var generator = SystemRandomNumberGenerator()
         let configuration = MirrorConfiguration()
-        // Of 1,000 mirrors, by tenths of the interval of 300 s: a tenth each, with a tolerance of
-        // four standard deviations.
+        // The pauses of 1,000 mirrors are counted by tenths of the interval of 300 s. Each tenth
+        // has a tenth of them, with a tolerance of four standard deviations.
         var tenths = [Int](repeating: 0, count: 10)
         for _ in 0..<1_000 {
             let pause = configuration.returnPause(using: &generator) / .seconds(1)

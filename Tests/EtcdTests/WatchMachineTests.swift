@@ -4,7 +4,7 @@
 @testable import ConcurrentObserveEtcd
 import Testing
 
-@Suite("What the messages of a watch mean", .timeLimit(.minutes(1)))
+@Suite("A watch's messages become the right events", .timeLimit(.minutes(1)))
 struct WatchMachineTests {
     private func machine(at position: Int64 = 10, trusts: Bool = false) throws -> WatchMachine {
         var machine = WatchMachine(range: .prefix("k"), position: position, trustsProgressAnswers: trusts)
@@ -46,7 +46,7 @@ struct WatchMachineTests {
     }
 
     @Test(
-        "Of a part, the revisions before its last one are whole: they are applied at once; the last one waits for its end"
+        "All revisions of a fragment but the last one are whole and are applied at once; the last one waits for its end"
     )
     func revisionsOfFragments() throws {
         var machine = try machine()
@@ -57,7 +57,7 @@ struct WatchMachineTests {
         #expect(try machine.receive(message([event("k1", 13)])) == [revision([b, c]), revision([event("k1", 13)])])
     }
 
-    @Test("What a revision's events may take in memory is limited, also where they are empty")
+    @Test("A revision whose events take too much memory is refused, also if they are empty")
     func largeRevision() throws {
         var machine = WatchMachine(range: .prefix(""), position: 10, trustsProgressAnswers: false, maximumBytes: 10_000)
         _ = try machine.receive(WatchMessage(watchID: 7, isCreated: true))
@@ -110,7 +110,7 @@ struct WatchMachineTests {
     }
 
     @Test(
-        "What etcd never sends is refused",
+        "A message that etcd never sends is refused",
         arguments: [
             [("k1", 10)], [("k1", 12), ("k1", 11)], [("x", 11)], [("k1", 0)], [("k1", 11), ("k2", 12), ("k1", 11)],
         ] as [[(MirrorKey, Int64)]]

@@ -44,7 +44,7 @@ class Watches:
         return passed
 
     def from_server(self, piece):
-        """What the client gets, and what the server gets in its place: room for more."""
+        """Returns the bytes for the client, and the bytes for the server: window updates for frames that are swallowed."""
         if not self.is_http2:
             return piece, b""
         self.server += piece

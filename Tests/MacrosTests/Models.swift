@@ -63,7 +63,7 @@ final class Gear {
     fileprivate(set) var ratio: Double? = 3.5
 }
 
-// What may set the variable may change it in one step.
+// Code that may set the variable may change it in one step.
 func halve(_ gear: Gear) { gear._ratio.modify { $0 = $0.map { $0 / 2 } } }
 
 @ConcurrentObservable

@@ -83,7 +83,7 @@ struct RunTimeTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test("What others cannot set, they read and observe: directly, and by paths to it and through it")
+    @Test("A variable that others cannot set, they read and observe: directly, by paths to it, and by paths through it")
     func readOnly() {
         let car = Car(plate: "AB 1", mileage: 7)
         let honks: ReadOnly<Int> = car.observedProperties.honks

@@ -43,7 +43,7 @@ struct LibraryMetricsTests {
         #expect(try dropped() == before + 2)
         metrics.publish()
         #expect(try dropped() == before + 2)
-        // What has not begun is dropped too.
+        // A delivery that has not begun is dropped, too.
         token.cancel()
         #expect(ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(20)) == .finished)
         metrics.publish()
@@ -94,7 +94,7 @@ struct LibraryMetricsTests {
         #expect(ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(20)) == .finished)
         metrics.publish()
         #expect(try system.expectCounter("observe_reclaimed").totalValue >= before + 100)
-        // What other tests have left may come in between.
+        // Items that other tests have retired may still wait.
         while try value("observe_backlog") > 0 { metrics.publish() }
         #expect(try system.expectCounter("observe_grace_periods").totalValue > 0)
     }

@@ -76,7 +76,9 @@ private final class CountingMetrics: MetricsFactory {
     func makeMeter(label: String, dimensions: [(String, String)]) -> any MeterHandler {
         label.hasSuffix("_observers") ? Publications(published) : NOOPMetricsHandler.instance
     }
-    func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler { NOOPMetricsHandler.instance }
+    func makeCounter(label: String, dimensions: [(String, String)]) -> any CounterHandler {
+        NOOPMetricsHandler.instance
+    }
     func makeRecorder(label: String, dimensions: [(String, String)], aggregate: Bool) -> any RecorderHandler {
         NOOPMetricsHandler.instance
     }

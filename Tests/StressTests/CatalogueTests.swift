@@ -19,7 +19,7 @@ struct CatalogueTests {
             // Once where it is announced, at least once where it is checked.
             #expect(quoted.count { $0 == invariant } >= 2, "\(invariant) is announced and never checked")
         }
-        // Of a whole run, and of faults, not of a scenario.
+        // These invariants are checked for a whole run, or by the faults, not by a scenario.
         let ofRuns = Set([MemoryCourse.invariant] + Faults.invariants)
             .subtracting(announced)
         #expect(Set(quoted).subtracting(announced) == ofRuns, "checked by a scenario that does not announce it")

@@ -177,7 +177,7 @@ struct ExplorerTests {
         #expect(smallest.message == "1 of 2")
     }
 
-    @Test("What goes wrong is a choice: each once for one preemption, and replayed")
+    @Test("A fault is a choice of the explorer: each is made once for one preemption, and replayed")
     func faults() throws {
         let refused = Shared<[Bool]>([])
         let exploration = Exploration(.asking(2, refused), on: scheduler)
@@ -228,7 +228,7 @@ struct ExplorationStringTests {
     }
 
     @Test(
-        "What is not a schedule is refused",
+        "A text that is not a schedule is refused",
         arguments: ["a", "3", "a3q1", "a0", "a-1", "a3 b1", "a9999999999", "A3"]
     )
     func notSchedules(text: String) {
@@ -258,7 +258,7 @@ struct ExplorationStringTests {
         }
     }
 
-    @Test("What an exploring process says is read as it was meant")
+    @Test("A verdict that an exploring process writes is read as it was meant")
     func verdicts() {
         let verdicts: [ExplorationVerdict] = [
             .explored(runs: 12, isComplete: true), .diverged("so"),

@@ -6,7 +6,7 @@ import Testing
 
 @testable import stress
 
-/// How a run ends in which a thread hangs, or the process crashes.
+/// If a thread hangs or the process crashes, the run ends with a code and a report.
 @Suite("Failures of a run")
 struct FailureTests {
     @Test("A hang ends the run with its code; the dump names scenario and seed, and where each thread stands")

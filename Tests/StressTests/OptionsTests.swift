@@ -71,7 +71,7 @@ struct OptionsTests {
         #expect(far?.message == "unknown scenario 'breakfast'; `stress list` names them")
     }
 
-    @Test("What follows a mistyped option is not taken for a scenario", arguments: ["5s", "7"])
+    @Test("The value of a mistyped option is not taken for a scenario", arguments: ["5s", "7"])
     func mistypedOption(value: String) {
         let error = #expect(throws: ValidationError.self) { try scenarios(named: [value]) }
         #expect(error?.message == "'\(value)' belongs to no option; see `stress run --help`")

@@ -22,7 +22,7 @@ extension Harness.ReportTests {
         #expect(JUnitReport.text(again) == JUnitReport.text(report))
     }
 
-    @Test("What is no report, or of another schema, is refused in a line")
+    @Test("A file that is no report, or has another schema, is refused in a line")
     func notAReport() throws {
         let folder = try Folder()
         func message(_ text: String?) throws -> String {
@@ -58,7 +58,7 @@ extension Harness.ReportTests {
         #expect(page.contains("&lt;b&gt; &amp; &quot;more&quot;"))
         #expect(!page.contains("<b>"))
         for outside in ["http:", "https:", "src=", "href=", "@import", "url("] { #expect(!page.contains(outside)) }
-        let failed = page.range(of: "What failed")!.lowerBound
+        let failed = page.range(of: "<h2>Failures")!.lowerBound
         #expect(failed < page.range(of: "<h2>Scenarios")!.lowerBound)
         #expect(page.components(separatedBy: "<svg").count - 1 == page.components(separatedBy: "</svg>").count - 1)
         #expect(page.contains("<polyline"))
@@ -168,7 +168,7 @@ struct MemoryCourseTests {
         return course
     }
 
-    @Test("What grows by more than 4 MiB after the first minute is not flat; what fills at first is")
+    @Test("Memory that grows by more than 4 MiB after the first minute is not flat; memory that fills at first is")
     func growth() throws {
         #expect(course { 80 + $0 / 60 }.hasGrown)
         #expect(!course { 80 + min($0, 50) }.hasGrown)
@@ -177,7 +177,7 @@ struct MemoryCourseTests {
         #expect(abs(slope / 1_048_576 - 1) < 0.01)
     }
 
-    @Test("What chance keeps resident at some looks is no growth, and hides none")
+    @Test("Memory that is resident by chance at some looks is no growth, and hides none")
     func scatter() {
         let scatter: (Double) -> Double = { Int($0 / 15) % 3 == 0 ? 0 : 9 }
         #expect(!course { 80 + scatter($0) }.hasGrown)

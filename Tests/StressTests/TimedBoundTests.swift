@@ -10,10 +10,10 @@ struct TimedBoundTests {
     private let limit: UInt64 = 1_000_000
     private var bound: TimedBound { TimedBound("P14.prompt", limit: limit, window: 0) }
 
-    @Test("Nothing is said of nothing")
+    @Test("A bound without a measurement has no verdict")
     func empty() { #expect(bound.verdict == nil) }
 
-    @Test("Half below the limit is enough, however late the rest")
+    @Test("The bound holds if half of the times are below it, however late the rest is")
     func prompt() {
         let bound = bound
         for _ in 0..<5 { bound.record(limit / 2, inLine: 0) }
@@ -21,7 +21,7 @@ struct TimedBoundTests {
         #expect(bound.verdict == .holds)
     }
 
-    @Test("Late on a processor is slow, though the threads stood in line, too")
+    @Test("A thread that is late while it runs is slow, even if it also waited for a processor")
     func slow() throws {
         let bound = bound
         let late = limit * 8 * Sanitizer.slowdown
@@ -33,7 +33,7 @@ struct TimedBoundTests {
         #expect(own >= late / 2 && own < late)
     }
 
-    @Test("Late only with the time in line is starved: the round does not judge")
+    @Test("A thread that is late only because it waited for a processor is starved: the round does not judge")
     func starved() {
         let bound = bound
         let late = limit * 8 * Sanitizer.slowdown
@@ -41,9 +41,9 @@ struct TimedBoundTests {
         #expect(bound.verdict == .starved)
     }
 
-    @Test("A thread that stands in line for a processor is seen to")
+    @Test("The time that a thread waits for a processor is measured")
     func queueTime() {
-        // As many threads as this keep any machine's processors busy: some of them wait.
+        // 64 threads keep the processors of most machines busy, so some of them wait.
         let waits = Guarded<[UInt64]>([])
         concurrently(64) { _ in
             let before = QueueTimes.own

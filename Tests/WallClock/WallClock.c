@@ -14,7 +14,8 @@ void wall_clock_jump(long seconds) { atomic_store(&offset, seconds); }
 
 typedef int clock_function(clockid_t, struct timespec *);
 
-// These stand before the system's, which the first of them calls: the dynamic linker finds the executable's first.
+// These stand before the system's, which the first of them calls: the dynamic linker finds the
+// executable's first.
 int clock_gettime(clockid_t clock, struct timespec *result) {
     static clock_function *_Atomic next;
     clock_function *function = atomic_load_explicit(&next, memory_order_relaxed);

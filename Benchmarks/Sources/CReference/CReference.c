@@ -80,7 +80,8 @@ long creference_preemptions(void) {
 
 // MARK: Allocations
 
-// The allocator's functions, found before the C library's, which they call under its other names for them.
+// The allocator's functions, found before the C library's, which they call under its other names
+// for them.
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);

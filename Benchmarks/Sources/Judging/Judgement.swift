@@ -16,7 +16,7 @@ package struct Judgement {
     package let verdict: Verdict
 
     /// - Parameters:
-    ///   - summary: What stands for the rounds of each side.
+    ///   - summary: Chooses the figure that stands for the rounds of each side.
     ///   - bound: The most that the figure may be, if there is a bar.
     package init(of rounds: Rounds, _ summary: Summary, bound: Double?) {
         let shown = rounds.shown

@@ -10,8 +10,8 @@ package struct PeerTable {
     package init(peers: [String]) { self.peers = peers }
 
     /// - Parameters:
-    ///   - ours: What our rounds come to, in nanoseconds.
-    ///   - theirs: What those of each peer do; nil if the peer has no such operation.
+    ///   - ours: The judgement of our rounds, in nanoseconds.
+    ///   - theirs: The judgement of each peer's rounds; nil if the peer has no such operation.
     package mutating func add(_ operation: String, ours: Judgement, theirs: [Judgement?]) {
         rows.append([operation, Self.figure(ours)] + theirs.map { $0.map { cell($0, beside: ours) } ?? "" })
         for peer in theirs.compactMap({ $0 }) {

@@ -49,8 +49,8 @@ struct Count: ParsableCommand {
     }
 
     private func allocations(of operation: CountedOperation, _ body: @escaping (_ times: Int) -> Void) -> Int {
-        // What happens once only: a thread's record, metadata, the binding of functions in other
-        // libraries.
+        // The first run allocates what happens once only: a thread's record, metadata, the binding
+        // of functions in other libraries.
         body(operation.times)
         ConcurrentObserveDiagnostics.drain()
         let counted = Box {

@@ -3,9 +3,9 @@
 import ConcurrentObserve
 import Synchronization
 
-// What properties are compared with: a value in the standard library's mutex, in a `let` of a
-// class. One class per type, not a generic one: the compiler then knows everything about the
-// layout.
+// Properties are compared with these classes. Each keeps a value in the standard library's mutex,
+// in a `let`. There is a class for each type instead of a generic one: so the compiler knows
+// everything about the layout.
 
 final class MutexInt: Sendable {
     let value: Mutex<Int>

@@ -53,7 +53,7 @@ struct JudgementTests {
     }
 
     @Test(
-        "What every single round says is the verdict, however much the rounds differ",
+        "The verdict is what every single round says, however much the rounds differ",
         arguments: [Summary.best, .median]
     )
     func everyRound(_ summary: Summary) {

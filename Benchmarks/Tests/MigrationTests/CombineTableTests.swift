@@ -140,7 +140,7 @@ private final class TitleHere: Sendable {
 
 // swift-format-ignore
 extension CombineTableTests {
-    @Test("What is shown is the same on both sides, the present value at once included")
+    @Test("Both sides show the same values, also when the present value is included")
     func values() {
         #expect(
             there { car in car.$name.sink { name in show(name) } }

@@ -8,10 +8,10 @@ struct Command {
     let folder: String?
     let environment: [String: String]
 
-    /// Parameters:
-    /// - folder: The working directory; nil, the caller's.
-    /// - environment: What the program has in its environment beside the caller's.
-    /// - seconds: When it is killed; nil, never. Its exit code is 137 then.
+    /// - Parameters:
+    ///   - folder: The working directory; nil, the caller's.
+    ///   - environment: The variables that the program gets in addition to the caller's.
+    ///   - seconds: The time after which it is killed; nil, never. Its exit code is 137 then.
     init(
         _ program: String,
         _ arguments: [String],

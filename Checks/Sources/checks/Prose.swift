@@ -1,7 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The text of a file's comments, or of a Markdown file outside its code, by paragraphs.
+/// The text of a file's comments and string literals, or of a Markdown file outside its code, by
+/// paragraphs.
 struct Prose {
+    /// How a file marks its prose.
+    enum Form: Equatable {
+        case markdown
+        /// A comment begins with this mark. Where the mark is `//`, `/*` begins one, too.
+        case code(mark: String)
+
+        /// Nil for a file whose prose is not read.
+        init?(of file: String) {
+            func ends(_ suffixes: String...) -> Bool { suffixes.contains { file.hasSuffix($0) } }
+            if ends(".md") {
+                self = .markdown
+            } else if ends(".swift", ".c", ".h", ".js", ".pml") {
+                self = .code(mark: "//")
+            } else if ends(".sh", ".awk", ".py", ".ci/run") {
+                self = .code(mark: "#")
+            } else {
+                return nil
+            }
+        }
+    }
+
     struct Word {
         /// In lower case, without punctuation; "`" for text in backticks.
         let text: String
@@ -15,12 +37,20 @@ struct Prose {
     }
 
     struct Paragraph {
-        /// It begins a doc comment.
-        let isSummary: Bool
+        enum Kind {
+            /// It begins a doc comment.
+            case summary
+            /// Any other one of a comment or a Markdown file.
+            case text
+            /// It is in a string literal.
+            case literal
+        }
+
+        let kind: Kind
         private(set) var words: [Word] = []
         private var isCode = false
 
-        init(isSummary: Bool) { self.isSummary = isSummary }
+        init(_ kind: Kind) { self.kind = kind }
 
         mutating func append(_ text: Substring, line: Int) {
             for raw in text.split(separator: " ") {
@@ -86,44 +116,83 @@ struct Prose {
     }
 
     private(set) var paragraphs: [Paragraph] = []
+    private let form: Form
     private let lines: [Substring]
-    private let isMarkdown: Bool
     /// The lines that must not be too wide, by their index.
     private var wrapped: Set<Int> = []
+    /// The paragraph that the next line may continue.
+    private var open: Paragraph?
+    /// A comment that `/*` began is still open.
+    private var isInBlock = false
 
-    init(_ text: String, isMarkdown: Bool) {
+    init(_ text: String, _ form: Form) {
+        self.form = form
         lines = text.lines
-        self.isMarkdown = isMarkdown
-        var open: Paragraph?
+        let isMarkdown = form == .markdown
         var marker: Substring = ""
         var isCode = false
-        func close() {
-            if let paragraph = open { paragraphs.append(paragraph) }
-            open = nil
-        }
         var isString = false
         for index in lines.indices {
-            if !isMarkdown, !lines[index].ranges(of: "\"\"\"").count.isMultiple(of: 2) { isString.toggle() }
-            if isString { continue }
+            if !isMarkdown {
+                if !lines[index].ranges(of: "\"\"\"").count.isMultiple(of: 2) { isString.toggle() }
+                if isString {
+                    appendString(index)
+                    continue
+                }
+            }
             let last = marker
             let content: Substring
-            (marker, content) = isMarkdown ? ("", lines[index]) : Self.comment(lines[index])
-            let text = content.drop { $0 == " " }
+            (marker, content) = comment(lines[index])
+            var text = content.drop { $0 == " " }
             if !isMarkdown && marker.isEmpty { isCode = false }
             if text.hasPrefix("```") { isCode.toggle() }
             let isTable = ["|", "#", "<", "!["].contains { text.hasPrefix($0) }
             // Markdown's other form of code.
             let isIndented = open == nil && content.hasPrefix(isMarkdown ? "    " : "     ")
-            if !isTable, isMarkdown ? !isCode && !isIndented : marker.hasPrefix("//") { wrapped.insert(index) }
+            if !isTable, isMarkdown ? !isCode && !isIndented : !marker.isEmpty && marker != "code" {
+                wrapped.insert(index)
+            }
             if isIndented { continue }
             let isProse = !isCode && !text.hasPrefix("```") && !text.isEmpty && (isMarkdown || !marker.isEmpty)
             if !isProse || isTable || Self.isItem(text) || marker != last { close() }
+            if !isMarkdown && (marker.isEmpty || marker == "code") { appendLiterals(index) }
             guard isProse else { continue }
-            if open == nil { open = Paragraph(isSummary: marker == "///" && last != "///") }
-            open!.append(text, line: index + 1)
+            // The description of a parameter opens with its own first word.
+            if !isMarkdown, text.hasPrefix("- "), let label = text.prefixMatch(of: /- (Parameter )?[\w`]+: +/) {
+                text = text[label.range.upperBound...]
+            }
+            append(text, line: index + 1, marker == "///" && last != "///" ? .summary : .text)
             if isTable || marker == "code" { close() }
         }
         close()
+    }
+
+    private mutating func close() {
+        if let paragraph = open { paragraphs.append(paragraph) }
+        open = nil
+    }
+
+    private mutating func append(_ text: Substring, line: Int, _ kind: Paragraph.Kind) {
+        if open == nil { open = Paragraph(kind) }
+        open!.append(text, line: line)
+    }
+
+    /// Reads a line of a string literal of several lines.
+    private mutating func appendString(_ index: Int) {
+        let start = lines[index].firstRange(of: "\"\"\"")?.upperBound ?? lines[index].startIndex
+        let text = lines[index][start...].drop { $0 == " " }
+        if text.isEmpty || open?.kind != .literal { close() }
+        if !text.isEmpty { append(text, line: index + 1, .literal) }
+    }
+
+    /// Reads the string literals of a line that begin with a capital, each as a paragraph.
+    private mutating func appendLiterals(_ index: Int) {
+        let parts = lines[index].split(omittingEmptySubsequences: false) { $0 == "\"" || $0 == "'" }
+        for part in parts.dropFirst() where part.first?.isUppercase ?? false {
+            close()
+            append(part, line: index + 1, .literal)
+            close()
+        }
     }
 
     /// Lines that are too wide. A line of one word, as a URL, or of one literal cannot be wrapped.
@@ -131,8 +200,9 @@ struct Prose {
     func wideLines(_ width: Int) -> [Int] {
         wrapped.sorted().filter { index in
             guard lines[index].utf8.count > width else { return false }
+            let isMarkdown = form == .markdown
             let line = isMarkdown ? lines[index].replacing(/\]\([^)]*\)/, with: "]") : lines[index]
-            var text = (isMarkdown ? line : Self.comment(lines[index]).text).drop { $0 == " " }
+            var text = line.drop { $0 == " " || !isMarkdown && "/#*".contains($0) }
             // An item of a list that is one link cannot be wrapped either.
             if text.hasPrefix("- ") { text = text.dropFirst(2) }
             let isLiteral = "`\"".contains(text.first ?? " ") && text.first == text.last { !".,;:".contains($0) }
@@ -140,16 +210,40 @@ struct Prose {
         }.map { $0 + 1 }
     }
 
-    /// A line's comment and what marks it: `//`, `///`, or `code` if code is before it.
-    private static func comment(_ line: Substring) -> (marker: Substring, text: Substring) {
+    /// A line's comment and its marker: `//`, `///`, `#`, `/*` for each line of a comment that ends
+    /// in a later one, or `code` for a comment behind code or in one line.
+    private mutating func comment(_ line: Substring) -> (marker: Substring, text: Substring) {
+        guard case .code(let mark) = form else { return ("", line) }
         let text = line.drop { $0 == " " }
-        if text.hasPrefix("//") {
-            let marker = text.prefix { $0 == "/" }
+        if isInBlock { return block(text.drop { $0 == "*" && text.dropFirst().first != "/" }, "/*") }
+        // The line of code that a line of the arm64 harness stands for.
+        if text.hasPrefix("//=") { return ("", "") }
+        if text.hasPrefix(mark) {
+            let marker = text.prefix { $0 == mark.last }
             return (marker, text.dropFirst(marker.count))
         }
-        guard let start = line.firstRange(of: " // ") else { return ("", "") }
-        let quotes = line[..<start.lowerBound].count { $0 == "\"" }
-        return quotes.isMultiple(of: 2) ? ("code", line[start.upperBound...]) : ("", "")
+        if mark == "//", text.hasPrefix("/*") { return block(text.dropFirst(2), "code") }
+        for mark in mark == "//" ? ["//", "/*"] : [mark] {
+            guard let start = line.firstRange(of: " \(mark) ") else { continue }
+            let isCode = line[..<start.lowerBound].count { $0 == "\"" }.isMultiple(of: 2)
+            guard isCode else { return ("", "") }
+            let text = line[start.upperBound...]
+            return mark == "/*" ? block(text, "code") : ("code", text)
+        }
+        return ("", "")
+    }
+
+    /// Reads a line of a comment that `*/` ends.
+    ///
+    /// - Parameter marker: The line's marker if the comment ends in it.
+    private mutating func block(_ text: Substring, _ marker: Substring) -> (marker: Substring, text: Substring) {
+        if !isInBlock { close() }
+        guard let end = text.firstRange(of: "*/") else {
+            isInBlock = true
+            return ("/*", text)
+        }
+        isInBlock = false
+        return (marker, text[..<end.lowerBound])
     }
 
     private static func isItem(_ text: Substring) -> Bool {

@@ -32,7 +32,7 @@ enum PublicAPI {
 
     private static func compare() throws -> String {
         let checkout = try Checkout.current()
-        // What clones without tags and history leave out.
+        // A clone without tags or history finds no tag.
         let tag = try Command("git", ["describe", "--tags", "--abbrev=0", "--match", "[0-9]*"]).run(errors: false)
         let last = tag.code == 0 ? tag.output.chomped : nil
         let tagged = try last.map { try Command("git", ["show", "\($0):\(record)"]).run(errors: false).output }
@@ -76,7 +76,8 @@ enum PublicAPI {
         try ([first] + lines).map { $0 + "\n" }.joined().write(toFile: path, atomically: true, encoding: .utf8)
     }
 
-    /// The most types that a reader of the library's documentation may find: 34, and `AsyncDerived`.
+    /// The most types that a reader of the library's documentation may find: 34, and
+    /// `AsyncDerived`.
     static let mostTypes = 35
 
     /// The names of the library's types, nested ones and those without a declaration of their own

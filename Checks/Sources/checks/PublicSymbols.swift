@@ -58,8 +58,8 @@ enum PublicSymbols {
             try Command(
                 "swift-symbolgraph-extract",
                 [
-                    "-module-name", module, "-I", "\(products)/Modules", "-I", "Sources/CURCU/Shims/include", "-target",
-                    target(),
+                    "-module-name", module, "-I", "\(products)/Modules", "-I", "Sources/CURCU/Shims/include",
+                    "-I", "Sources/CPlatform/include", "-target", target(),
                 ] + [
                     "-output-dir", output, "-minimum-access-level", "public", "-skip-synthesized-members",
                 ]

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Finds sentence patterns that are hard to read, in comments of Swift files and in Markdown files.
+/// Finds sentence patterns that are hard to read, in comments and in Markdown files. In string
+/// literals it finds only paragraphs without a subject.
 ///
 /// Text in backticks counts as one word, whatever it contains.
 struct Sentences {
@@ -13,11 +14,11 @@ struct Sentences {
     /// The most columns of a comment or of a Markdown paragraph.
     static let width = 100
 
-    /// The first words of a summary without a subject.
+    /// The first words, without a subject, of a paragraph of a comment, or of a string literal.
     private static let openers = ["that", "those", "of", "for", "so many", "what"].map(Self.phrase)
 
-    /// The first words, without a subject, of any other paragraph in the library's comments.
-    private static let openersAnywhere = ["of", "so many", "what"].map(Self.phrase)
+    /// Phrases that begin as one of them, and may open a paragraph, each with its reason.
+    private static let otherOpeners = [Words.Exception("for example", because: "a sentence follows")]
     private static let trailing = ["alone", "meanwhile", "anew", "in vain"].map(Self.phrase)
     private static let genitives = ["is of", "that of", "of which"].map(Self.phrase)
     private static let pronouns: Set = ["it", "its", "they", "them", "their"]
@@ -36,33 +37,33 @@ struct Sentences {
     private static func phrase(_ text: String) -> [String] { text.split(separator: " ").map(String.init) }
 
     let file: String
-    let prose: Prose
+    private let form: Prose.Form
+    private let prose: Prose
 
-    init(of text: String, in file: String) {
+    /// Nil for a file that the check does not read.
+    init?(of text: String, in file: String) {
+        guard let form = Prose.Form(of: file), !Self.exceptions.contains(where: { $0.applies(to: file) })
+        else { return nil }
         self.file = file
-        prose = Prose(text, isMarkdown: file.hasSuffix(".md"))
+        self.form = form
+        prose = Prose(text, form)
     }
-
-    /// Whether the check reads a file.
-    static func reads(_ file: String) -> Bool {
-        (file.hasSuffix(".swift") || file.hasSuffix(".md")) && !exceptions.contains { $0.applies(to: file) }
-    }
-
-    private var isOfLibrary: Bool { file.hasPrefix("Sources/ConcurrentObserve") && file.hasSuffix(".swift") }
 
     /// One line for each pattern that stands in the file.
     func violations() -> [String] {
-        prose.wideLines(Self.width).map { "\(file):\($0): wider than \(Self.width) columns -> wrap it" }
-            + prose.paragraphs.flatMap { paragraph in
-                let sentences = paragraph.sentences
-                let openers = paragraph.isSummary ? Self.openers : isOfLibrary ? Self.openersAnywhere : []
-                return (sentences.first.map { opening(of: $0, openers) } ?? []) + sentences.flatMap(violations)
-            }
+        let openings = prose.paragraphs.flatMap(opening)
+        let wide = prose.wideLines(Self.width).map { "\(file):\($0): wider than \(Self.width) columns -> wrap it" }
+        let paragraphs = prose.paragraphs.filter { $0.kind != .literal }
+        return wide + openings + paragraphs.flatMap { $0.sentences.flatMap(violations) }
     }
 
-    private func opening(of sentence: [Prose.Word], _ openers: [[String]]) -> [String] {
-        let found = openers.first { stands($0, at: 0, in: sentence) }.map { $0.joined(separator: " ") }
-        return found.map { [line($0, at: sentence[0], "open with a noun or a verb")] } ?? []
+    private func opening(of paragraph: Prose.Paragraph) -> [String] {
+        guard form != .markdown, let sentence = paragraph.sentences.first,
+            paragraph.kind != .literal || sentence[0].isCapital,
+            !Self.otherOpeners.contains(where: { $0.applies(to: file) && stands($0.phrase, at: 0, in: sentence) })
+        else { return [] }
+        return Self.openers.filter { stands($0, at: 0, in: sentence) }
+            .map { line($0.joined(separator: " "), at: sentence[0], "open with a noun or a verb") }
     }
 
     private func violations(in sentence: [Prose.Word]) -> [String] {

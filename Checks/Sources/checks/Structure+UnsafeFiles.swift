@@ -6,7 +6,7 @@ extension Structure {
     static let unsafeFiles: Set<String> = {
         let rooms = [
             "Platform": """
-            ClocksAndProcessors CurrentThread EventCount LibraryThread Lock SwiftRuntime
+            CurrentThread EventCount LibraryThread Lock SwiftRuntime
             """,
             "Hazards": """
             CallbackAges Frame FrameScan PendingEvents ReadSection

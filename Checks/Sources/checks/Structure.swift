@@ -59,7 +59,7 @@ struct Structure {
 
     private func importsOfC() -> [String] {
         Self.rooms.filter { $0 != Self.roomOfC }.flatMap(files).flatMap { path in
-            (code[path]?.imports { ["CURCU", "CLiburcu", "Glibc"].contains($0) } ?? [])
+            (code[path]?.imports { ["CPlatform", "CURCU", "CLiburcu", "Glibc", "Musl", "Darwin"].contains($0) } ?? [])
                 .map { "\(path):\($0): imports C: only \(Self.roomOfC) may" }
         }
     }

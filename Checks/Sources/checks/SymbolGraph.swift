@@ -76,7 +76,7 @@ struct SymbolGraph: Decodable {
         for relation in relationships where relation.kind == "conformsTo" || relation.kind == "inheritsFrom" {
             guard let source = byIdentifier[relation.source] else { continue }
             let target = byIdentifier[relation.target]?.names.title ?? relation.targetFallback ?? relation.target
-            // What the compiler adds to nearly every type, and versions of it do differently.
+            // The compiler adds these to nearly every type, and its versions differ in it.
             if ["Swift.Copyable", "Swift.Escapable", "Swift.SendableMetatype"].contains(target) { continue }
             lines.insert(
                 "\(module.name) conformance \(source.path) | : \(target)" + conditions(relation.swiftConstraints)

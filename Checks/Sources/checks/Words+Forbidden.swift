@@ -26,7 +26,7 @@ extension Words {
         Rule("whoever, nobody, somebody, that one", say: "who it is: the canceller, the caller, another thread"),
     ]
 
-    /// What may stay, and why.
+    /// Phrases, files and folders where a forbidden word may stand, each with its reason.
     static let exceptions = [
         Exception(in: "Checks/Sources/checks/Words+Forbidden.swift", because: "this list"),
         Exception(in: "Checks/Tests/ChecksTests/WordsTests.swift", because: "plants forbidden words"),

@@ -43,11 +43,12 @@ struct Words {
     /// The folders and files that are read.
     static let places = [
         "Sources", "Tests", "Benchmarks", "Examples", "Instrumented", "Models", "Checks", "Scripts", "README.md",
-        "ARCHITECTURE.md", "CONTRIBUTING.md",
+        "ARCHITECTURE.md", "CONTRIBUTING.md", "Package.swift", ".ci/run",
     ]
 
     static let suffixes = [
         ".swift", ".md", ".c", ".h", ".pml", ".txt", ".sh", ".awk", ".py", ".js", ".html", ".css", ".plist", ".supp",
+        ".ci/run",
     ]
 
     let checkout: Checkout
@@ -89,7 +90,7 @@ struct Words {
                     && !allowed.contains { isPart(index, of: $0, in: tokens) }
             }.map { "\(file):\(tokens[index].line): \($0.phrase.joined(separator: " ")) -> \($0.say)" }
         } + openings(of: text, in: file)
-            + (Sentences.reads(file) ? Sentences(of: text, in: file).violations() : [])
+            + (Sentences(of: text, in: file)?.violations() ?? [])
     }
 
     /// The doc comments that cannot be read without another one.

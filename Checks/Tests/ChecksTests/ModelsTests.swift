@@ -108,7 +108,7 @@ struct ModelsTests {
     }
 
     @Test(
-        "What a search's output says",
+        "The verdict follows from a search's output",
         arguments: [
             ("pan:1: assertion violated (tableInUse||(a<b)) (at depth 3)\n errors: 1", "tableInUse"),
             ("pan:1: assertion violated (a<b)\nerrors: 1", "an assertion without a label"),

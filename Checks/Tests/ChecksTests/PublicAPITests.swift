@@ -19,7 +19,7 @@ struct PublicAPITests {
         return try SymbolGraph(file: "\(folder.path)/symbols/Planted.symbols.json")
     }
 
-    @Test("What is gone, reads otherwise, is a new case or a new requirement breaks programs; the rest does not")
+    @Test("Changes that break programs are found: a declaration that is gone or reads otherwise, a new case")
     func breaks() throws {
         let before = try Self.graph(
             """
@@ -84,7 +84,7 @@ struct PublicAPITests {
         )
     }
 
-    @Test("What is public and not written down is found, and what is written down and not public")
+    @Test("A public declaration that is not written down is found, and a written one that is not public")
     func written() {
         #expect(PublicAPI.differences(of: ["a", "b"], from: ["b", "c"]) == ["+ a", "- c"])
         #expect(PublicAPI.differences(of: ["a"], from: ["a"]).isEmpty)

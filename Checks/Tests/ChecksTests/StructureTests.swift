@@ -141,7 +141,7 @@ struct StructureTests {
     }
 
     @Test(
-        "What is generated",
+        "A generated file is found if it is tracked",
         arguments: ["Package.resolved", "Benchmarks/.build/x", "Benchmarks/Package.resolved", ".swiftpm/a"]
     )
     func generated(path: String) {

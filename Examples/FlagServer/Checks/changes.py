@@ -39,7 +39,7 @@ async def work(host, port, names, rate, tickets, start, times):
             status = await send(reader, writer, "PUT", f"/flags/{name}", json.dumps(flag))
         if status != 200:
             sys.exit(f"changes: a change was answered {status}")
-        # From when it was due: a server that stalls delays all that were due meanwhile.
+        # The time counts from when the change was due: a server that stalls delays all later ones.
         times.append(time.monotonic() - due)
     writer.close()
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a FlagServer says to a client that falls behind, to one that comes before the flags, and to requests with mistakes: clients.py SERVER.
+"""Checks how a FlagServer answers three kinds of clients: clients.py SERVER. One falls behind, one comes before the flags, and one sends requests
+with mistakes.
 
 Exit codes: 0 all holds, 1 something does not.
 """
@@ -66,7 +67,7 @@ def check_bodies(server):
 
 
 def answer(client, end, seconds=10):
-    """What a server sends until it has sent this, or has closed the connection."""
+    """Returns the bytes that a server sends until it has sent `end`, or has closed the connection."""
     client.settimeout(seconds)
     received = b""
     while end not in received and (data := client.recv(65_536)):
@@ -141,7 +142,7 @@ def raw(server, text):
 
 
 def check_requests(server):
-    """What is no request, or is meant for another server, or comes from a page elsewhere, is refused."""
+    """A request is refused if it is malformed, is meant for another server, or comes from a page elsewhere."""
     get, put = b"GET /flags HTTP/1.1\r\n", b"PUT /flags/dark-mode HTTP/1.1\r\nContent-Length: 16\r\n"
     body, host = b'{"enabled":true}', b"Host: 127.0.0.1:%d\r\n" % server.port
     for text, status in [(get + b"\r\n", 400), (get + host + host + b"\r\n", 400), (get + host + b"Host: evil.test\r\n\r\n", 400),

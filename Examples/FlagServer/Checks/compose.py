@@ -3,7 +3,7 @@
 """Runs the servers of compose.yaml without a container engine: etcd and two processes, with the variables and the arguments that the file and
 the Dockerfile give them. Only names, ports and paths are this machine's: compose.py SERVER.
 
-What this does not show: that the images can be pulled and built, and the network between containers.
+This does not show that the images can be pulled and built, nor the network between containers.
 
 Exit codes: 0 all holds, 1 something does not.
 """

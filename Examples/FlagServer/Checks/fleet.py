@@ -59,11 +59,11 @@ class Fleet:
         self.members = make_members(members, folder)
         self.program, self.folder, self.count = program, folder, servers
         self.servers, self.streams = [], {}  # the streams of each server
-        self.providers = []  # of each server one
+        self.providers = []  # one for each server
         self.audience, self.ledger, self.writer = Audience(), Ledger(RATE), None
         self.first = None  # the version before the first change
-        self.memory = []  # of each server, in MiB, one a second
-        self.marks = []  # what was done when, in seconds since the first change
+        self.memory = []  # each server's memory in MiB, once a second
+        self.marks = []  # names of the actions, with the seconds since the first change
 
     # --- Running ---
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What a fleet's streams show, against the changes that were made."""
+"""Compares the changes that a fleet's streams show with the changes that were made."""
 
 import time
 from array import array
@@ -9,15 +9,15 @@ from collections import Counter
 from streams import Broken, SocketStream, decode
 
 NAMES = ["new-checkout", "search-suggestions", "dark-mode", "bulk-export", "maintenance"]
-# So many values a flag can have.
+# The number of values that a flag can have.
 VALUES = 202
-# So many changes differ. At 20 a second they last for more than three minutes.
+# The number of changes that differ. At 20 a second they last for more than three minutes.
 CHANGES = 10 * 2 * VALUES
 
 
 def flags_of(number):
-    """What change `number` sets, by name, and no other change does. Every tenth sets one of the last two flags, the one after the other; the others set two of
-    the first three as one commit."""
+    """Returns the flags that change `number` sets, by name. No other change sets the same. Every tenth change sets one of the last two flags, the one
+    after the other; the others set two of the first three as one commit."""
     if number >= CHANGES:
         raise Broken(f"change {number} would be like change {number - CHANGES}")
     if number % 10 == 0:
@@ -58,14 +58,17 @@ class Ledger:
         self.known = {}  # by version and name: the flag as the streams show it
         self.arrivals = {}  # by version: when each stream had it
         self.is_open = True
-        self.whole = {}  # by event: its version, what was dropped before it, its flags, its derived flags, and the arrivals of its version
-        self.delays = {}  # by number: how long after it was due each stream had it, in seconds; after the check
+        # By event: the version, the number of dropped changes before it, the flags, the derived
+        # flags, and the arrivals of the version.
+        self.whole = {}
+        # By number of the change: the seconds after which each stream had it. Filled by the check.
+        self.delays = {}
 
     def due(self, number):
         return self.begin + number / self.rate
 
     def close(self):
-        """What comes from now on is not looked at."""
+        """Ignores all commits that arrive from now on."""
         self.is_open = False
         self.whole.clear()
 
@@ -157,7 +160,8 @@ class FleetStream(SocketStream):
         super().read()
 
     def handle(self, event):
-        # Nearly every event is the one after the last, and another stream has received it: it is known to be right.
+        # Nearly every event is the one after the last, and another stream has received it: it is
+        # known to be right.
         version, dropped, flags, derived, arrivals = self.ledger.whole.get(event, (None,) * 5)
         if version is None or version - 1 != self.version or dropped != self.dropped or self.ended:
             super().handle(event)

@@ -28,7 +28,7 @@ class Load:
         self.address = (options.host, options.port)
         self.audience = Audience()
         self.all = []
-        self.slow = []  # of them, those that read nothing until they are woken
+        self.slow = []  # the streams that read nothing until they are woken
         self.memory = []  # resident, in MiB, one a second
 
     def add(self, kind, name, reads=True):

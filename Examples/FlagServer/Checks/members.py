@@ -100,7 +100,7 @@ class Process:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         found = re.search(r"VmRSS:\s+(\d+)", status)
         if not found:
-            # Of a process that has ended there is no memory.
+            # A process that has ended has no memory.
             raise Broken(f"{self.name} has ended: exit {self.process.wait()}")
         return int(found.group(1)) / 1024
 
@@ -152,7 +152,7 @@ class Member(Process):
         return {name: flag for name, flag, _ in self.read()}
 
     def change(self, version):
-        """What a version has changed, as the streams show flags: it is etcd's revision."""
+        """Returns the flags that a version has changed, in the form of the streams. The version is etcd's revision."""
         return [{"name": name, **flag, "version": version} for name, flag, revision in self.read(version) if revision == version]
 
 

@@ -78,7 +78,7 @@ def check(page, url, pictures):
     page.evaluate(f"several.click(), {row('bulk-export')}.button.click()")
     page.wait("the flag is off again", f"{row('bulk-export')}.flag.version === 6")
 
-    # What assistive technology reads: a switch for each flag, with its name and its state.
+    # Assistive technology reads a switch for each flag, with its name and its state.
     page.call("Accessibility.enable")
     nodes = page.call("Accessibility.getFullAXTree")["nodes"]
     switches = {
@@ -90,7 +90,8 @@ def check(page, url, pictures):
                 for name in ["new-checkout", "search-suggestions", "dark-mode", "bulk-export", "maintenance"]}
     assert switches == expected, f"switches: {switches}"
 
-    # The colours of text and ground, far enough apart in both schemes; and everything fits, on a telephone as on a desk.
+    # The colours of text and ground, far enough apart in both schemes; and everything fits, on a
+    # telephone as on a desk.
     for scheme in ["light", "dark"]:
         page.call("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
         page.wait("colours have settled", "!document.querySelector('tr.fresh') && !document.getAnimations().length")
@@ -105,7 +106,8 @@ def check(page, url, pictures):
                 page.save(f"{pictures}/{scheme}-{width}.png")
 
 
-# WCAG's contrast ratio between an element's colour and the nearest ground below it, as the browser paints both.
+# WCAG's contrast ratio between an element's colour and the nearest ground below it, as the browser
+# paints both.
 CONTRAST = """(() => {
     const canvas = document.createElement("canvas").getContext("2d", { willReadFrequently: true });
     const paint = (colours) => {

@@ -118,7 +118,7 @@ def check_changes(url, provider, count):
 
 
 def evaluate(url, name, body):
-    """What the server says by OpenFeature's protocol for evaluation over HTTP."""
+    """Returns the server's answer by OpenFeature's protocol for evaluation over HTTP."""
     status, text = request("POST", f"{url}/ofrep/v1/evaluate/flags{name and '/' + name}", body)
     return status, json.loads(text)
 
@@ -137,7 +137,7 @@ def check_evaluation(url, provider, client):
     check("bulk-export", False, None, True, "STATIC", "on")
     check("maintenance", True, "user 1", False, "STATIC", "off")
     check("checkout-open", False, None, True, "STATIC", "on")
-    # For no user without a key.
+    # A user without a key is in no share, so the flag is off.
     check("dark-mode", True, None, False, "DEFAULT", "off")
     # A quarter of the users, always the same; of any length.
     users = [f"user {number}" for number in range(500)] + ["u" * length for length in (1, 2, 3, 20, 23, 24, 100, 255, 256, 700)] + ["ü", "日本"]

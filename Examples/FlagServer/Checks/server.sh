@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# Sourced by the scripts beside the manifest: builds the server, as build.sh says, and runs it on a free port, with the options that the array
-# `options` has. Leaves its process in `server`, its log in `log`, where it listens in `port` and `url`; the server is killed when the script
-# ends.
+# Sourced by the scripts beside the manifest: builds the server, as build.sh says, and runs it on a
+# free port, with the options that the array `options` has. Leaves its process in `server`, its log
+# in `log`, where it listens in `port` and `url`; the server is killed when the script ends.
 
 source Checks/build.sh
 work=$(mktemp -d)

@@ -33,7 +33,7 @@ def sync_flags():
 
 
 def clients():
-    """What each client is, what it sends, whether to flagd's port, and how many changes it does not read."""
+    """Yields for each client: its description, the bytes that it sends, whether to flagd's port, and how many changes it does not read."""
     for path in ["/events", "/provider/events"]:
         yield f"a client of {path} that does not read", f"GET {path} HTTP/1.1\r\nHost: localhost\r\n\r\n".encode(), False, 20_000
     yield "a client of SyncFlags that does not read", sync_flags(), True, 2_000

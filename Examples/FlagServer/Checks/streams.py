@@ -21,7 +21,7 @@ def decode(event):
     return fields[b"event"], json.loads(fields[b"data"])
 
 
-# What each derived flag is computed of.
+# The rule by which each derived flag is computed from the flags.
 RULES = {"checkout-open": lambda flags: flags["new-checkout"]["enabled"] and not flags["maintenance"]["enabled"]}
 
 

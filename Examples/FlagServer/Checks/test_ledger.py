@@ -83,7 +83,7 @@ class LedgerTests(unittest.TestCase):
         self.assertIn("2 changes were not answered 200, 1 of them made", self.check(1, 3, 2))
 
     def test_a_change_that_comes_a_minute_late(self):
-        # Each of them: whichever it is, it is read as what it is, and its delay is right.
+        # Whichever change is late, the ledger reads it correctly, and its delay is right.
         for late in range(0, 1_800, 149):
             self.setUp()
             order = [number for number in range(1_800) if number != late] + [late]

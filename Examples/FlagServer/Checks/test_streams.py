@@ -61,7 +61,7 @@ class StreamTests(unittest.TestCase):
         self.broken("from version 2 to 1", state(1), change(2), change(1))
         self.broken("f is of version 1", state(1), change(2, flags=[flag(1), flag(2)]))
         self.broken("version 2 has changed nothing", state(1), change(2, flags=[]))
-        # What one commit has changed, in two events.
+        # One commit's changes arrive in two events.
         self.broken("from version 2 to 2", state(1), change(2), change(2, flags=[dict(flag(2), name="g")]))
 
     def test_derived(self):

@@ -6,7 +6,7 @@ extension ObserverList {
     /// Does what a notification must not do. (P15)
     @usableFromInline
     borrowing func misbehave() {
-        // Of a size that the compiler does not know, so that it is not put on the stack.
+        // The compiler does not know the array's size, so it cannot put the array on the stack.
         if mutant(.aNotificationAllocates) {
             withExtendedLifetime([UInt8](repeating: 0, count: Int(head.load(ordering: .relaxed) & 63) + 1)) {}
         }

@@ -9,6 +9,7 @@
 // not hit, 5 a thread makes no step, 7 the harness itself has stopped.
 
 #define _GNU_SOURCE
+#include "CPlatform.h"
 #include "CURCU.h"
 
 #include <sched.h>
@@ -37,7 +38,8 @@ _Noreturn void violated(const char *invariant, const char *what) {
     _exit(1);
 }
 
-// What is freed is filled with a pattern: a pointer that is read from there leads nowhere.
+// Freed memory is filled with a pattern. A pointer that is read from there leads to no memory, and
+// following it raises a signal.
 static void followed(int signal) {
     (void)signal;
     static const char line[] = "harness: VIOLATION memory: a pointer leads nowhere\n";
@@ -70,7 +72,7 @@ static uint64_t chance(void) {
 }
 
 static void spin(uint64_t count) {
-    for (uint64_t i = 0; i < count; i++) curcu_compiler_barrier();
+    for (uint64_t i = 0; i < count; i++) cplatform_compiler_barrier();
 }
 
 void linger(void) { spin(chance() % 1024); }
@@ -268,22 +270,20 @@ static void step(void) {
     self->steps++;
 }
 
-static void *run_worker(void *context) {
+static void run_worker(void *context) {
     self = context;
     self->threads++;
     state = self->random;
-    curcu_begin_thread("worker");
     for (int i = 0; i < 2000; i++) {
         if (load(&stops, relaxed)) {  //= own: the harness's
             add(&running, -1, acquiringAndReleasing);  //= own: the harness's
-            return NULL;
+            return;
         }
         step();
     }
     // Threads come and go: the next one goes on.
     self->random = chance();
-    while (curcu_create_thread(run_worker, self) != 0) sched_yield();
-    return NULL;
+    while (cplatform_create_thread("worker", run_worker, self) != 0) sched_yield();
 }
 
 static uint64_t steps_of_all(void) {
@@ -316,7 +316,7 @@ static uint64_t retire_one_by_one(double seconds) {
         retire(&make_box(0)->item);
         double limit = 0;
         for (uint64_t i = 0; reclaimed() == before; i++) {
-            curcu_spin_hint();
+            cplatform_spin_hint();
             if (i % 1024 != 1023) continue;
             sched_yield();
             if (limit == 0) limit = seconds_now() + (planted ? 2 : 20);
@@ -340,12 +340,12 @@ static void called_in_duel(struct closure *closure, struct observer *observer, v
     require(closure->canary == ALIVE, "P9", "a closure is destroyed during its callback");
 }
 
-static void *notify_in_duel(void *context) {
+static void notify_in_duel(void *context) {
     state = 7;
     //= own: the harness's
     while (!load(&stops, relaxed)) walk(&arena, called_in_duel, NULL);
     add(&running, -1, acquiringAndReleasing);  //= own: the harness's
-    return context;
+    (void)context;
 }
 
 // One thread notifies without a pause, this one registers, cancels and waits: they meet at the mark
@@ -355,7 +355,7 @@ static void cancel_in_duel(double seconds) {
     init_registry(&arena);
     store(&stops, false, relaxed);  //= own: the harness's
     store(&running, 1, relaxed);  //= own: the harness's
-    if (curcu_create_thread(notify_in_duel, NULL) != 0) abort();
+    if (cplatform_create_thread("duel", notify_in_duel, NULL) != 0) abort();
     while (seconds_now() < end) {
         for (int i = 0; i < 64; i++, duels++) {
             struct observer *observer = make_observer(&arena, -1);
@@ -450,14 +450,13 @@ static int report(uint64_t retired_alone, double seconds) {
 static _Atomic(int) x, y, round_begun, round_done;
 static int y_saw_x;
 
-static void *probe_other(void *rounds) {
+static void probe_other(void *rounds) {
     for (int i = 1; i <= *(int *)rounds; i++) {
         while (load(&round_begun, acquiring) < i) {}  //= own: the probe's
         store(&y, i, sequentiallyConsistent);  //= own: the probe's
         y_saw_x = load(&x, sequentiallyConsistent) == i;  //= own: the probe's
         store(&round_done, i, releasing);  //= own: the probe's
     }
-    return NULL;
 }
 
 // Two threads store, then load the other's word, all sequentially consistent. No order of the four
@@ -465,7 +464,7 @@ static void *probe_other(void *rounds) {
 static int probe(void) {
     static int rounds = 20000;
     int missed = 0;
-    if (curcu_create_thread(probe_other, &rounds) != 0) abort();
+    if (cplatform_create_thread("probe", probe_other, &rounds) != 0) abort();
     for (int i = 1; i <= rounds; i++) {
         store(&round_begun, i, releasing);  //= own: the probe's
         spin((uint64_t)i % 16);
@@ -549,7 +548,7 @@ int main(int count, char **arguments) {
     for (int i = 0; i < worker_count; i++) {
         workers[i].index = i;
         workers[i].random = chance();
-        if (curcu_create_thread(run_worker, &workers[i]) != 0) abort();
+        if (cplatform_create_thread("worker", run_worker, &workers[i]) != 0) abort();
     }
     watch(seconds - duel - park);
     self = &workers[0];

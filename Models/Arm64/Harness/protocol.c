@@ -10,6 +10,7 @@
 // paths, mailboxes, and the second lock of `modify`.
 
 #define _GNU_SOURCE
+#include "CPlatform.h"
 #include "CURCU.h"
 
 #include <pthread.h>
@@ -96,20 +97,20 @@ static bool try_lock(struct lock *lock) {
 void lock(struct lock *lock) {
     if (try_lock(lock)) return;
     for (int i = 0; i < 64; i++) {
-        curcu_spin_hint();
+        cplatform_spin_hint();
         //= Platform/Lock.swift … guard word.load(ordering: .relaxed) == Self.free else {
         if (load(&lock->word, relaxed) != lock_free) continue;
         if (try_lock(lock)) return;
     }
     //= Platform/Lock.swift … while word.exchange(Self.contended, ordering: .acquiring) != Self
     while (exchange(&lock->word, lock_contended, acquiring) != lock_free) {
-        curcu_futex_wait(&lock->word, lock_contended, -1);
+        cplatform_wait(&lock->word, lock_contended, -1);
     }
 }
 
 void unlock(struct lock *lock) {
     //= Platform/Lock.swift … guard word.exchange(Self.free, ordering: .releasing) == Self
-    if (exchange(&lock->word, lock_free, releasing) == lock_contended) curcu_futex_wake(&lock->word, 1);
+    if (exchange(&lock->word, lock_free, releasing) == lock_contended) cplatform_wake(&lock->word, false);
 }
 
 // MARK: Event count
@@ -126,7 +127,7 @@ static uint32_t ticket(struct event_count *count) {
 static void sleep_until_signal(struct event_count *count, uint32_t ticket, int64_t nanoseconds) {
     //= Platform/EventCount.swift … sleepers.add(1, ordering: .relaxed)
     add(&count->sleepers, 1, relaxed);
-    curcu_futex_wait(&count->signals, ticket, nanoseconds);
+    cplatform_wait(&count->signals, ticket, nanoseconds);
     //= Platform/EventCount.swift … sleepers.subtract(1, ordering: .relaxed)
     add(&count->sleepers, -1, relaxed);
 }
@@ -135,7 +136,7 @@ static void signal_all(struct event_count *count) {
     //= Platform/EventCount.swift … signals.pointee.add(1, ordering: .sequentiallyConsistent)
     add(&count->signals, 1, sequentiallyConsistent);
     //= Platform/EventCount.swift … if sleepers.load(ordering: .sequentiallyConsistent) > 0
-    if (load(&count->sleepers, sequentiallyConsistent) > 0) curcu_futex_wake(&count->signals, INT32_MAX);
+    if (load(&count->sleepers, sequentiallyConsistent) > 0) cplatform_wake(&count->signals, true);
 }
 
 // MARK: Barriers
@@ -146,14 +147,14 @@ static __attribute__((noinline)) void full_fence(void) {
 }
 
 static inline void light_barrier(void) {
-    curcu_compiler_barrier();
+    cplatform_compiler_barrier();
     if (!curcu_has_membarrier() && !broken(defect_light)) full_fence();
 }
 
 static void heavy_barrier(void) {
     if (broken(defect_barrier)) return;
     if (curcu_has_membarrier()) {
-        if (curcu_membarrier() != 0) violated("membarrier", "it worked at start-up and fails now");
+        if (cplatform_membarrier() != 0) violated("membarrier", "it worked at start-up and fails now");
         return;
     }
     //= Platform/Barriers.swift … static func heavy() { … atomicMemoryFence
@@ -168,7 +169,7 @@ static struct record *free_records;
 
 static void thread_exit(void *exiting) {
     struct record *record = exiting;
-    curcu_set_thread_record(NULL);
+    cplatform_set_thread_record(NULL);
     lock(&records_lock);
     record->next_free = free_records;
     free_records = record;
@@ -176,7 +177,7 @@ static void thread_exit(void *exiting) {
 }
 
 static __attribute__((noinline)) struct record *attach(void) {
-    curcu_note_use();
+    cplatform_note_use();
     lock(&records_lock);
     struct record *record = free_records;
     if (record) free_records = record->next_free;
@@ -192,13 +193,13 @@ static __attribute__((noinline)) struct record *attach(void) {
         unlock(&records_lock);
         tally(&events.records);
     }
-    curcu_set_thread_record(record);
-    curcu_note_thread_exit(record, thread_exit);
+    cplatform_set_thread_record(record);
+    cplatform_note_thread_exit(record, thread_exit);
     return record;
 }
 
 struct record *own_record(void) {
-    struct record *record = curcu_get_thread_record();
+    struct record *record = cplatform_get_thread_record();
     return record ? record : attach();
 }
 
@@ -228,13 +229,13 @@ static void leave_frame(struct record *record) {
 }
 
 static void unpin(_Atomic(uintptr_t) *pin) {
-    curcu_compiler_barrier();
+    cplatform_compiler_barrier();
     //= Hazards/HazardPointer.swift … address.store(0, ordering: .releasing)
     store(pin, 0, releasing);
 }
 
 static void clear(struct frame *frame) {
-    curcu_compiler_barrier();
+    cplatform_compiler_barrier();
     if (broken(defect_weak_clear)) {
         store(&frame->current, 0, relaxed);  //= own: a defect
         store(&frame->pin, 0, relaxed);  //= own: a defect
@@ -558,7 +559,7 @@ struct item *append(struct observer *observer) {
     return replaced ? &replaced->item : NULL;
 }
 
-// Replaces a table half of which is dead. On the reclamation thread.
+// Replaces a table if half of it is dead. Runs on the reclamation thread.
 static void tidy(struct item *item) {
     struct registry *registry = (struct registry *)((char *)item - offsetof(struct registry, item));
     struct table *replaced = NULL;
@@ -624,7 +625,7 @@ static double seconds_now(void) {
 static void wait_while(bool (*condition)(struct observer *), struct observer *observer, const char *what) {
     double limit = 0;
     for (uint32_t i = 0; condition(observer); i++) {
-        if (i < 64) { curcu_spin_hint(); continue; }
+        if (i < 64) { cplatform_spin_hint(); continue; }
         if (limit == 0) limit = seconds_now() + (planted ? 2 : 30);
         else if (seconds_now() > limit) violated("P9 the wait ends", what);
         nanosleep(&(struct timespec){0, 20000}, NULL);
@@ -825,7 +826,7 @@ static size_t take_retired(bool *needs_grace_period, bool does_tasks) {
     return taken;
 }
 
-// What is in use stays held, the rest is reclaimed.
+// Holds the items that are in use, and reclaims the rest.
 static void sort(struct item *list, const struct scan *scan) {
     while (list) {
         struct item *item = list;
@@ -892,8 +893,8 @@ static void park(uint32_t ticket) {
     store(&is_parked, 0, relaxed);
 }
 
-static void *run_reclamation_thread(void *nothing) {
-    curcu_begin_thread("observe-reclaim");
+static void run_reclamation_thread(void *nothing) {
+    (void)nothing;
     is_reclaiming = true;
     own_record();
     //= Reclamation/Parking.swift … state.store(.awake
@@ -904,18 +905,17 @@ static void *run_reclamation_thread(void *nothing) {
         if (held) sleep_until_signal(&wake_up, before, 1000000);
         else park(before);
     }
-    return nothing;
 }
 
 void start_reclamation_thread(void) {
-    if (curcu_create_thread(run_reclamation_thread, NULL) != 0) abort();
+    if (cplatform_create_thread("observe-reclaim", run_reclamation_thread, NULL) != 0) abort();
 }
 
 uint64_t reclaimed(void) { return load(&finished, acquiring); }  //= own: a statistic
 
 bool drain(double seconds) {
     double limit = seconds_now() + seconds;
-    // What is retired may retire more.
+    // Reclaiming an item may retire more items.
     while (reclaimed() < load(&handed_over, acquiring)) {  //= own: a statistic
         if (seconds_now() > limit) return false;
         nanosleep(&(struct timespec){0, 100000}, NULL);

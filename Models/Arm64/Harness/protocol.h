@@ -90,7 +90,7 @@ uint64_t freed(enum kind kind);
 
 enum hold { hold_nothing, hold_pin, hold_validated_pin, hold_current };
 
-// What can be retired: the first member of each.
+// An item that can be retired: the first member of each such type.
 struct item {
     uintptr_t link;
     enum hold hold;
@@ -100,12 +100,13 @@ struct item {
 
 #define THREADS_AT_MOST 16
 
-// What an observer calls. The words behind the canary belong to the harness.
+// An observer calls this closure. The words behind the canary belong to the harness.
 struct closure {
     volatile uint64_t canary;
     int home;
     uint64_t since;
-    // Of each thread, so that counting orders nothing: what it has delivered, and calls it is in.
+    // Each thread has its own counters, so that counting orders nothing: the events that it has
+    // delivered, and the calls that it is in.
     volatile uint64_t received[THREADS_AT_MOST];
     volatile uint32_t inside[THREADS_AT_MOST];
 };
@@ -244,7 +245,7 @@ bool drain(double seconds);
 // A fence after the store of `isParked`, for an emulator that performs an `ldar` before an `stlr`.
 extern bool fences_parking;
 
-// What happened, for the summary. Hints, but for those of the reclamation thread.
+// Counts of what happened, for the summary. They are hints, except those of the reclamation thread.
 extern struct events {
     uint64_t passes, grace_periods, reclaimed, held, parked;
     _Atomic(uint64_t) waited, in_replaced_table, retries, records;

@@ -37,7 +37,7 @@ extension ObservableProperty {
     /// the property's own `modify`, or of a commit that includes the property. (P5)
     ///
     /// - Parameters:
-    ///   - options: What to receive in addition to the changes.
+    ///   - options: The events to receive in addition to the changes.
     ///   - delivery: Where `body` is called, and how many calls run at a time.
     ///   - body: Called under no lock. It may observe, change, cancel and block; blocking delays
     ///     its own thread only. (P6, P7)
@@ -58,7 +58,7 @@ extension ObservableProperty {
     /// Everything else is as for ``observe(options:delivery:_:)`` with a closure of one parameter.
     ///
     /// - Parameters:
-    ///   - options: What to receive in addition to the changes.
+    ///   - options: The events to receive in addition to the changes.
     ///   - delivery: Where `body` is called, and how many calls run at a time.
     ///   - body: Called under no lock, with the change and the observation.
     /// - Returns: The token that keeps the observation going.
@@ -80,7 +80,7 @@ extension ObservableProperty {
     ///
     /// - Parameters:
     ///   - owner: The object with which the observation ends; `body` receives it.
-    ///   - options: What to receive in addition to the changes.
+    ///   - options: The events to receive in addition to the changes.
     ///   - delivery: Where `body` is called, and how many calls run at a time.
     ///   - body: Called under no lock, with the owner and the change.
     /// - Returns: The token that keeps the observation going.
@@ -108,7 +108,7 @@ extension ObservableProperty {
     /// - Parameters:
     ///   - target: Any actor. For state of the main actor, use `observeIsolated` with a
     ///     `@MainActor` closure.
-    ///   - options: What to receive in addition to the changes.
+    ///   - options: The events to receive in addition to the changes.
     ///   - buffering: Which changes are kept while the actor is busy.
     ///   - body: Called under no lock. It must not block until its own actor does something.
     /// - Returns: The token that keeps the observation going.
@@ -136,7 +136,7 @@ extension ObservableProperty {
     /// mailbox and goes on.
     ///
     /// - Parameters:
-    ///   - options: What to receive in addition to the changes.
+    ///   - options: The events to receive in addition to the changes.
     ///   - buffering: Which changes are kept while the actor is busy.
     ///   - isolation: The caller's actor. Leave it out.
     ///   - body: Called under no lock. It must not block until its own actor does something.

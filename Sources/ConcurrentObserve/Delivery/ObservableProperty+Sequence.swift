@@ -9,7 +9,7 @@ extension ObservableProperty {
     /// returns the changes that are left, and finishes. (P12) The source is not retained. (P11)
     ///
     /// - Parameters:
-    ///   - options: What to receive in addition to the changes.
+    ///   - options: The events to receive in addition to the changes.
     ///   - buffering: Which changes are kept while the iterating task is busy.
     @inlinable
     public func changes(

@@ -12,10 +12,10 @@
 /// threw. A *run* is one call of the function, in a task of its own. A change of the source cancels
 /// the run before it, sets the value to nil, and starts the next run, all before the source's own
 /// setter returns. The result of a run that was overtaken is dropped, so a result never replaces
-/// one of a later change. ``last`` is the last good result meanwhile.
+/// one of a later change. Until the next result, ``last`` is the last good one.
 ///
-/// It is a property like any other: observe it, wait with `first(where:)`, bind it, or read it in a
-/// ``Derived``. The function of several properties takes a `Derived` of them:
+/// The type is a property like any other: observe or bind it, wait with `first(where:)`, or read
+/// its value in a ``Derived``. The function of several properties takes a `Derived` of them:
 /// `AsyncDerived(Derived(host, port) { ($0, $1) }) { address in … }`. To leave out changes to an
 /// equal value, pass `source.removingDuplicates()`.
 ///
@@ -99,7 +99,7 @@ private final class AsyncRuns<Success: Sendable>: Sendable {
     let state = Observed(State())
     private let newest = NewestRun()
 
-    /// Starts a run, unless the source's version is older than that of another run.
+    /// Starts a run, unless another run has a later version of the source.
     func start(for version: UInt64, priority: TaskPriority?, _ body: @escaping @Sendable () async throws -> Success) {
         let overtaken: Task<Void, Never>?
         do throws(Overtaken) {

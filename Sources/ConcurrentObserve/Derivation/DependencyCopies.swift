@@ -45,7 +45,8 @@ internal struct DependencyCopy {
     /// Copies `origins` and all roots read before, while their publication is held off. The caller
     /// must hold no lock. Waits as a snapshot of a group does. (P20)
     ///
-    /// - Returns: What was replaced, which the caller releases elsewhere. Nil if nothing was read.
+    /// - Returns: The replaced snapshot, which the caller releases elsewhere; nil if nothing was
+    ///   read.
     func take(_ origins: [Origin]) -> AnyObject? {
         for origin in origins {
             guard !origin.isHidden, let root = origin.root.root, draftIndex(root.address) == nil else { continue }

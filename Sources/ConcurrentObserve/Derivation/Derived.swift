@@ -13,10 +13,10 @@
 // - `Collector`: notes the versions of the roots that a function reads, and takes the result.
 // - `EvaluationStack`: the evaluations on one thread; finds a derived value that needs itself.
 // - `DependencyCopies`: copies of roots for a function whose sources change faster than it runs.
-// - `DerivedObservation`: what exists while the value is observed: links at the roots, results.
+// - `DerivedObservation`: exists while the value is observed; has links at the roots, and results.
 // - `DerivationLink`: the observer at one root.
 // - `DerivedResults`: the property that the user's observers observe.
-// - `DerivationKeeper`: what observations retain in place of the program's `Derived`.
+// - `DerivationKeeper`: retained by observations in place of the program's `Derived`.
 //
 // The life of a derived value:
 // 1. `Derived.init` makes it, without an evaluation. It is registered nowhere.

@@ -67,8 +67,8 @@ extension ConcurrentObservable {
     ///
     /// - Parameters:
     ///   - path: The steps, as in `\.engine.rpm`.
-    ///   - options: What to receive in addition to the changes. `.prior` precedes changes of the
-    ///     last property.
+    ///   - options: The events to receive in addition to the changes. `.prior` precedes changes of
+    ///     the last property.
     ///   - delivery: Where `body` is called, and how many calls run at a time.
     ///   - body: Called under no lock.
     /// - Returns: The token that keeps the observation going.

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CURCU
-import Glibc
+import CPlatform
 
 /// Waits for a short event that no thread signals. It spins first, then yields, then sleeps for
 /// increasing times.
@@ -18,12 +17,12 @@ internal struct Backoff {
         round += 1
         switch round {
         case ...64:
-            for _ in 0..<16 { curcu_spin_hint() }
+            for _ in 0..<16 { cplatform_spin_hint() }
         case ...80:
-            sched_yield()
+            cplatform_yield()
         default:
             // The sleep doubles from 50 µs to 3.2 ms, and then stays at 3.2 ms.
-            usleep(50 << UInt32(min(round - 81, 6)))
+            cplatform_sleep(50 << UInt32(min(round - 81, 6)))
         }
     }
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import CPlatform
 public import CURCU
-import Glibc
 import Synchronization
 
 /// Keeps the compiler, not the processor, from moving memory accesses across it.
 @inlinable @inline(__always)
-internal func compilerBarrier() { curcu_compiler_barrier() }
+internal func compilerBarrier() { cplatform_compiler_barrier() }
 
 /// The asymmetric barrier between a walker, which executes its side often, and a canceller, which
 /// executes its side rarely.
@@ -68,8 +68,8 @@ internal enum AsymmetricBarrier {
         var wait = Backoff()
         for _ in 0..<mostAttempts {
             // If the process may not register either, further attempts cannot succeed.
-            if error == EPERM, registerForMembarrier() != 0 { break }
-            guard [EPERM, ENOMEM, EAGAIN].contains(error) else { break }
+            if cplatform_is_unregistered(error), registerForMembarrier() != 0 { break }
+            guard cplatform_may_pass(error) else { break }
             wait.pause()
             error = membarrier()
             if error == 0 { return }
@@ -90,10 +90,10 @@ internal enum AsymmetricBarrier {
     private static var mostAttempts: Int { 256 }
 
     private static func membarrier() -> Int32 {
-        return curcu_membarrier()
+        return cplatform_membarrier()
     }
 
     private static func registerForMembarrier() -> Int32 {
-        return curcu_register_membarrier()
+        return cplatform_register_membarrier()
     }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import CURCU
-import Glibc
+public import CPlatform
 
 /// The calling thread, as far as the system knows it: the record, the exit, the stack.
 @usableFromInline
@@ -10,8 +9,8 @@ internal enum CurrentThread {
     @inlinable @inline(__always)
     static var record: UnsafeMutableRawPointer? {
         // Safe, both: a pointer, which is not read through here.
-        get { unsafe curcu_get_thread_record() }
-        set { unsafe curcu_set_thread_record(newValue) }
+        get { unsafe cplatform_get_thread_record() }
+        set { unsafe cplatform_set_thread_record(newValue) }
     }
 
     /// Calls `hook` with `record` when the thread exits. All calls must pass the same `hook`.
@@ -20,22 +19,24 @@ internal enum CurrentThread {
         _ hook: @convention(c) (UnsafeMutableRawPointer) -> Void
     ) {
         // Safe: the caller's record outlives the thread.
-        unsafe curcu_note_thread_exit(record, hook)
+        unsafe cplatform_note_thread_exit(record, hook)
     }
 
     /// Whether so little of the stack is left that a trap's message could just be printed.
-    static var stackIsNearlyUsedUp: Bool { curcu_stack_is_nearly_used_up() }
+    static var stackIsNearlyUsedUp: Bool { cplatform_stack_is_nearly_used_up() }
 
-    /// Traps if something that the library needs could not be set up before `main`.
+    /// Traps if something that the library needs could not be set up before `main`, or if
+    /// Swift's runtime is not as the library assumes.
     static func trapWithoutSystem() {
-        let (keyError, handlerError) = (curcu_exit_key_error(), curcu_fork_handler_error())
+        let (keyError, handlerError) = (cplatform_exit_key_error(), cplatform_fork_handler_error())
         if keyError != 0 {
             fatalError(
-                "ConcurrentObserve: no thread-specific key is left. Release some: a process has \(PTHREAD_KEYS_MAX) (error \(keyError))."
+                "ConcurrentObserve: no thread-specific key is left. Release some: a process has PTHREAD_KEYS_MAX (error \(keyError))."
             )
         }
         if handlerError != 0 {
             fatalError("ConcurrentObserve: the system has no memory for its fork handler (error \(handlerError)).")
         }
+        SwiftRuntime.trapIfItDiffers()
     }
 }

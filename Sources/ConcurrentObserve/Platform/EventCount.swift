@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CURCU
+import CPlatform
 import Synchronization
 
 /// Lets threads sleep until an event. The waiting threads themselves check whether the event has
@@ -12,7 +12,7 @@ import Synchronization
     // Unchecked: the pointer is constant, the words are atomic.
 
     /// The number of signals. It has its own memory on the heap, so that its address, on which the
-    /// kernel waits, never moves.
+    /// system waits, never moves.
     private let signals: UnsafeMutablePointer<Atomic<UInt32>>
     private let sleepers = Atomic<UInt32>(0)
 
@@ -27,17 +27,17 @@ import Synchronization
     /// Takes a ticket. The caller must take it before it checks for the event.
     func ticket() -> Ticket {
         // Acquire: pairs with the count in signal(); the waiter's check sees what happened before
-        // that signal. The kernel's comparison finds a later signal.
+        // that signal. The comparison in cplatform_wait finds a later signal.
         unsafe Ticket(signals: signals.pointee.load(ordering: .acquiring))
     }
 
     /// Sleeps until a signal that came after `ticket`, or until `limit` has passed.
     func wait(_ ticket: Ticket, atMost limit: Duration?) {
-        // Relaxed: the kernel executes a full barrier before it compares, which pairs with
-        // signal(). Either the kernel sees the new count, or the signalling thread sees this
-        // sleeper. No ordering of this operation could replace that barrier.
+        // Relaxed: cplatform_wait executes a full barrier before it compares, which pairs with
+        // signal(). Either it sees the new count, or the signalling thread sees this sleeper. No
+        // ordering of this operation could replace that barrier.
         sleepers.add(1, ordering: .relaxed)
-        unsafe curcu_futex_wait(signals, ticket.signals, limit?.nanoseconds ?? -1)
+        unsafe cplatform_wait(signals, ticket.signals, limit?.nanoseconds ?? -1)
         // Relaxed: a count that is too high only costs an unnecessary wake-up.
         sleepers.subtract(1, ordering: .relaxed)
     }
@@ -47,7 +47,7 @@ import Synchronization
     func wait(for name: StaticString, until condition: () -> Bool) {
         for _ in 0..<64 {
             if condition() { return }
-            curcu_spin_hint()
+            cplatform_spin_hint()
         }
         while true {
             let ticket = ticket()
@@ -65,11 +65,11 @@ import Synchronization
     /// Wakes every thread that took a ticket before.
     func signal() {
         // Sequentially consistent, both: the event is ordered before the count, and the count
-        // before the check for sleepers. They pair with ticket(), and with the kernel's barrier in
+        // before the check for sleepers. They pair with ticket(), and with the barrier in
         // wait(_:atMost:).
         unsafe signals.pointee.add(1, ordering: .sequentiallyConsistent)
         if sleepers.load(ordering: .sequentiallyConsistent) > 0 {
-            unsafe curcu_futex_wake(signals, Int32.max)
+            unsafe cplatform_wake(signals, true)
         }
     }
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CURCU
+import CPlatform
 
 /// Traps what the child of a `fork` must not do. The library does nothing else about forks. (P18)
 ///
@@ -10,10 +10,10 @@ import CURCU
 /// a flag, which a handler sets in the child, and traps there. The parent notices nothing.
 internal enum Fork {
     /// Whether the process is the child of one that had used the library before.
-    static var isInChild: Bool { curcu_is_child() }
+    static var isInChild: Bool { cplatform_is_child() }
 
     /// Notes that the process has used the library. Called before anything is made that has a lock.
-    static func noteUse() { curcu_note_use() }
+    static func noteUse() { cplatform_note_use() }
 
     @inline(__always)
     static func trapInChild() {

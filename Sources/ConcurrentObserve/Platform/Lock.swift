@@ -2,7 +2,8 @@
 
 // # Platform: what the system, the runtime and liburcu give
 //
-// The only room that imports C and the system's library. The rooms above it name no system.
+// The only room that imports C. No Swift of the library asks which system it runs on: the C of
+// `CPlatform` does.
 // - `Lock`: a mutex of one word. `EventCount`: sleep until an event. `Backoff`: wait for a short
 //   one.
 // - `AsymmetricBarrier`, `compilerBarrier`: the two sides of membarrier, and the compiler's order.
@@ -17,14 +18,14 @@
 // - It knows nothing of observers, values or records: it passes on addresses.
 // - No lock of this room is held while user code runs. (P5)
 
-import CURCU
+import CPlatform
 import Synchronization
 
 /// Mutual exclusion for the library's own state. No user code runs inside. (P5)
 ///
-/// One word has three states, and threads that collide sleep in the kernel ("Futexes Are Tricky",
-/// Drepper 2011, the third mutex). The library does not use the standard library's `Mutex`:
-/// ThreadSanitizer cannot see into its slow path.
+/// One word has three states, and threads that collide sleep until the word changes ("Futexes Are
+/// Tricky", Drepper 2011, the third mutex). The library does not use the standard library's
+/// `Mutex`: ThreadSanitizer cannot see into its slow path.
 @usableFromInline
 package struct Lock: ~Copyable, Sendable {
     /// One of `free`, `held`, `contended`.
@@ -75,7 +76,7 @@ package struct Lock: ~Copyable, Sendable {
         // In most cases the holder is about to release the lock: it holds it for a few dozen
         // instructions.
         for _ in 0..<64 {
-            curcu_spin_hint()
+            cplatform_spin_hint()
             // Relaxed: the exchange decides.
             guard word.load(ordering: .relaxed) == Self.free else { continue }
             if tryLock() { return }
@@ -84,7 +85,7 @@ package struct Lock: ~Copyable, Sendable {
         // because other threads may be sleeping as well.
         while word.exchange(Self.contended, ordering: .acquiring) != Self.free {
             // Safe: an atomic is lent in place, and the lock outlives the threads that wait for it.
-            unsafe withUnsafePointer(to: word) { unsafe curcu_futex_wait($0, Self.contended, -1) }
+            unsafe withUnsafePointer(to: word) { unsafe cplatform_wait($0, Self.contended, -1) }
         }
     }
 
@@ -93,6 +94,6 @@ package struct Lock: ~Copyable, Sendable {
         guard word.exchange(Self.free, ordering: .releasing) == Self.contended else { return }
         // Safe: the address is not read through. If the lock no longer exists, a thread may be
         // woken unnecessarily.
-        unsafe withUnsafePointer(to: word) { unsafe curcu_futex_wake($0, 1) }
+        unsafe withUnsafePointer(to: word) { unsafe cplatform_wake($0, false) }
     }
 }

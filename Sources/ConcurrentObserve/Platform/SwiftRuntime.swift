@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CURCU
+import CPlatform
+import Synchronization
 
 /// All uses of the runtime's internals.
 internal enum SwiftRuntime {
@@ -8,7 +9,8 @@ internal enum SwiftRuntime {
     /// The caller keeps the object's memory, by an unowned reference for example.
     static func tryRetain(_ address: UInt) -> Unmanaged<AnyObject>? {
         // Safe: the caller keeps the memory. The runtime has counted the reference.
-        unsafe curcu_try_retain(UnsafeMutableRawPointer(bitPattern: address)).map { unsafe Unmanaged.fromOpaque($0) }
+        unsafe cplatform_try_retain(UnsafeMutableRawPointer(bitPattern: address))
+            .map { unsafe Unmanaged.fromOpaque($0) }
     }
 
     /// Counts more references to an object, without an atomic operation: no other thread may have
@@ -16,14 +18,7 @@ internal enum SwiftRuntime {
     @inline(__always)
     static func retainUnshared(_ object: AnyObject, _ count: UInt32) {
         // Safe: the caller has the object.
-        unsafe curcu_retain_unshared(Unmanaged.passUnretained(object).toOpaque(), count)
-    }
-
-    /// The bytes of a value of the type whose metadata is at `type`.
-    @inline(__always)
-    static func size(ofType type: UnsafeRawPointer) -> Int {
-        // Safe: the caller's pointer leads to a type's metadata, which is never freed.
-        Int(unsafe curcu_size(type))
+        unsafe cplatform_retain_unshared(Unmanaged.passUnretained(object).toOpaque(), count)
     }
 
     /// Destroys the value at `value`, whose type's metadata is at `type`. The value is the
@@ -31,13 +26,50 @@ internal enum SwiftRuntime {
     @inline(__always)
     static func destroy(_ value: UnsafeMutableRawPointer, ofType type: UnsafeRawPointer) {
         // Safe: the caller owns the value, and the type is its own.
-        unsafe curcu_destroy(value, type)
+        unsafe cplatform_destroy(value, type)
     }
 
     /// Fetches a cache line that will be read and written soon. Any address will do.
     @inline(__always)
     static func prefetch(_ address: UInt) {
         // Safe: a prefetch does not fault.
-        unsafe curcu_prefetch(UnsafeRawPointer(bitPattern: address))
+        unsafe cplatform_prefetch(UnsafeRawPointer(bitPattern: address))
+    }
+}
+
+// MARK: - The check
+
+extension SwiftRuntime {
+    private static let isChecked = Atomic<Bool>(false)
+
+    /// Tries each of the functions above on an object, once. Traps if one does not do what the
+    /// library assumes.
+    static func trapIfItDiffers() {
+        // Relaxed, both: one thread makes the check, and no other needs its result.
+        if isChecked.load(ordering: .relaxed) || isChecked.exchange(true, ordering: .relaxed) { return }
+        // Safe, all: this function owns the object, and counts every reference. The type's metadata
+        // is never freed.
+        let type = unsafe UnsafeRawPointer(bitPattern: unsafeBitCast(Checked.self as Any.Type, to: UInt.self))!
+        let object = unsafe Unmanaged.passRetained(Checked())
+        unsafe retainUnshared(object.takeUnretainedValue(), 1)
+        let retained = unsafe tryRetain(UInt(bitPattern: object.toOpaque())) != nil
+        let sized = unsafe cplatform_size(type) == MemoryLayout<Checked>.size
+        // The language releases two of the three references, and the type's witness the last.
+        unsafe object.release()
+        unsafe object.release()
+        let lived = Checked.hasEnded.load(ordering: .relaxed) == false
+        var reference = unsafe object.toOpaque()
+        if retained && sized && lived { unsafe destroy(&reference, ofType: type) }
+        precondition(
+            Checked.hasEnded.load(ordering: .relaxed) && lived,
+            "ConcurrentObserve: Swift's runtime is not the one that the library was written for."
+        )
+    }
+
+    private final class Checked: Sendable {
+        // Relaxed, at every use: only the checking thread uses it.
+        static let hasEnded = Atomic<Bool>(false)
+
+        deinit { Self.hasEnded.store(true, ordering: .relaxed) }
     }
 }

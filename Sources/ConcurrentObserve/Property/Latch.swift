@@ -52,7 +52,7 @@ internal struct Latch: ~Copyable, Sendable {
         }
     }
 
-    /// - Parameter spare: What is in the other slot before the first change.
+    /// - Parameter spare: The words in the other slot before the first change.
     @inlinable
     init(_ words: Words, spare: Words) {
         version = Atomic(0)

@@ -40,7 +40,7 @@ public protocol ObservableProperty<Value>: Sendable {
     /// a member of a group. A closure that is called inline is then attached twice. An observation
     /// ends when its own token is released, whatever token this method returns.
     ///
-    /// - Parameter observer: What to call, and how: `observe` and its like have made it.
+    /// - Parameter observer: The observer that `observe`, or a method like it, has made.
     /// - Returns: The token that keeps the observation going.
     /// - Precondition: The observer of an iterator is attached before this returns.
     func attach(_ observer: PropertyObserver<Value>) -> ObservationToken

@@ -30,8 +30,8 @@ extension Observed {
     ///
     /// - Parameter body: Receives the value, which becomes the new value, equal or not. Counts as
     ///   inside a callback.
-    /// - Returns: What `body` returns.
-    /// - Throws: What `body` throws.
+    /// - Returns: The result of `body`.
+    /// - Throws: The error that `body` throws.
     @inlinable @inline(never)
     @discardableResult
     public func modify<Result, Failure: Error>(
@@ -91,7 +91,7 @@ extension Observed {
     ///
     /// - Parameter condition: Called with the present version, under the mutation lock, so that no
     ///   change comes between its answer and this one. It runs no user code. (P5)
-    /// - Returns: What was replaced, or nil if the condition did not hold.
+    /// - Returns: The replaced value, or nil if the condition did not hold.
     @inlinable
     internal func publish(
         _ newValue: Value,

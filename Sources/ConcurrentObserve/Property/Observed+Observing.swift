@@ -81,7 +81,7 @@ extension Observed: ObservableProperty {
     /// observer receives every later version. (P4)
     ///
     /// - Parameter prepare: Called while no thread publishes a change. It runs no user code. (P5)
-    /// - Returns: What `prepare` returns.
+    /// - Returns: The result of `prepare`.
     @usableFromInline
     internal func attach<Result>(
         _ observer: VersionedObserver,

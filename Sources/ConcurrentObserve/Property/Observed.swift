@@ -9,8 +9,8 @@
 // The main types. Begin with this file, then read `Observed+Changing.swift`.
 // - `Observed`: a property. It has an `ObserverList`, a `MutationLock` and a `ValueCell`.
 // - `ObservableProperty`: the protocol of all properties. A type is observed through its `attach`.
-// - `PropertyObserver`: what to call, with which options, and whether inline or by a mailbox.
-// - `Change`: what an observer receives.
+// - `PropertyObserver`: says what to call, with which options, and whether inline or by a mailbox.
+// - `Change`: an observer receives one: the reason, the old and the new value, and the version.
 // - `ValueCell`: reads, pins and replaces the value.
 // - `Latch`: two slots of two words, and the version, which says which slot is the present one.
 // - `ValueEncoding`: how a value becomes two words: its bits, or the address of its box.
@@ -153,8 +153,8 @@ extension Observed {
     /// value stays the same, and is destroyed only after `body` has returned. `body` counts as
     /// inside a callback.
     ///
-    /// - Returns: What `body` returns.
-    /// - Throws: What `body` throws.
+    /// - Returns: The result of `body`.
+    /// - Throws: The error that `body` throws.
     @inlinable @inline(never)
     public func withValue<Result, Failure: Error>(
         _ body: (borrowing Value) throws(Failure) -> Result

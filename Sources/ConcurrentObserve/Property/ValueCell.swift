@@ -129,8 +129,8 @@ extension ValueCell {
 
     /// Whether the pin was visible before what was loaded at `word` was retired.
     ///
-    /// That holds for a prepared version, too, whichever slot was taken: nothing is retired before
-    /// the version is settled.
+    /// The answer holds for a prepared version, too, whichever slot was taken: nothing is retired
+    /// before the version is settled.
     @inlinable @inline(__always)
     borrowing func isPinned(_ word: UInt64) -> Bool {
         // Relaxed: after the pin, by the light barrier. The thread that releases the box publishes

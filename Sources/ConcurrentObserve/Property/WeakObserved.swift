@@ -137,7 +137,7 @@ extension WeakObserved {
 
     /// Makes the property nil. Called on the thread where the referent died, after its `deinit`.
     ///
-    /// That thread may have released the last reference in a body. There neither it nor an observer
+    /// The thread may have released the last reference in a body. There neither it nor an observer
     /// may make a change, so a thread of the library makes it. (P5)
     private func referentDied(_ watch: Observer) {
         guard ThreadRecord.isInsideBody else { return becomeNil(watch) }

@@ -55,11 +55,6 @@ import Synchronization
 
     /// Allocates an empty pool. It is never freed.
     static func allocate() -> UnsafeMutablePointer<BoxPool> {
-        let type = unsafe UnsafeRawPointer(bitPattern: unsafeBitCast(UInt?.self as Any.Type, to: UInt.self))!
-        precondition(
-            unsafe SwiftRuntime.size(ofType: type) == MemoryLayout<UInt?>.size,
-            "ConcurrentObserve: types are not laid out as boxes assume."
-        )
         let pool = UnsafeMutablePointer<BoxPool>.allocate(capacity: 1)
         unsafe pool.initialize(to: BoxPool())
         return unsafe pool

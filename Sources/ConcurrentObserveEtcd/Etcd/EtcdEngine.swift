@@ -13,7 +13,7 @@ extension EngineMirror where Engine == EtcdEngine {
     /// - Parameters:
     ///   - range: The keys.
     ///   - configuration: Where etcd is.
-    ///   - coding: What the values are.
+    ///   - coding: How values become bytes, and bytes values.
     ///   - logger: Changes of the state, and what etcd lost. It is called on the mirror's task.
     ///   - factory: Where the metrics go.
     ///   - label: The properties' label in this library's diagnostics, and the metrics' dimension

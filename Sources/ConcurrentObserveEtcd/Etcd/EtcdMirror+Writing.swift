@@ -51,9 +51,9 @@ extension EngineMirror where Engine == EtcdEngine {
     /// - Parameter body: Receives the last good value, or nil. It is called again, with the newer
     ///   value, when another change comes first.
     /// - Returns: The revision that brought the value.
-    /// - Throws: What `body` throws; otherwise as ``set(_:for:ifRevision:lease:)``, with `behind`
-    ///   in place of `conflict`: another change came first, and the mirror did not get it within
-    ///   ``MirrorConfiguration/requestTimeout``.
+    /// - Throws: The error that `body` throws; otherwise as ``set(_:for:ifRevision:lease:)``, with
+    ///   `behind` in place of `conflict`: another change came first, and the mirror did not get it
+    ///   within ``MirrorConfiguration/requestTimeout``.
     @discardableResult
     public func update(
         _ key: MirrorKey,

@@ -56,9 +56,9 @@ public final class EngineMirror<Engine: MirrorEngine, Value: Sendable>: Service,
     /// Makes a mirror, which connects when ``run()`` is called.
     ///
     /// - Parameters:
-    ///   - engine: What it follows.
-    ///   - configuration: How it does.
-    ///   - coding: What the values are.
+    ///   - engine: The engine that it follows.
+    ///   - configuration: How it follows the engine.
+    ///   - coding: How values become bytes, and bytes values.
     ///   - logger: Changes of the state, and what the engine lost. It is called on the mirror's
     ///     task.
     ///   - factory: Where the metrics go.
@@ -159,7 +159,9 @@ public final class EngineMirror<Engine: MirrorEngine, Value: Sendable>: Service,
         try? await wait(for: present.readOnly, within: configuration.requestTimeout, "") { $0.changes == 0 }
     }
 
-    /// - Returns: For how long the session had been ready.
+    /// Ends the session with an error, and sets the state that follows from it.
+    ///
+    /// - Returns: How long the session had been ready.
     func leave(_ error: MirrorError) -> Duration {
         let (last, ready): (ContinuousClock.Instant?, Duration) = present.modify { present in
             defer {

@@ -96,7 +96,7 @@ public protocol MirrorSession: Sendable {
     /// whether keys have changed. It asks where the newest revision of all may be one of other
     /// keys.
     ///
-    /// For an engine without this call, the mirror lists.
+    /// The default implementation makes the summary from a list.
     func summary() async throws -> MirrorSummary
 }
 

@@ -133,7 +133,7 @@ final class MirrorStore<Value: Sendable>: Sendable {
         return malformed
     }
 
-    /// - Returns: What is wrong with the value; nil if nothing is.
+    /// - Returns: The error in the value; nil if there is none.
     private func decode(_ item: MirrorItem, into contents: inout MirrorContents<Value>) -> MirrorValueError? {
         guard let bytes = item.value else {
             contents.entries[item.key] = nil

@@ -11,7 +11,7 @@ struct DurationArgument {
 
     /// Parses what was typed.
     ///
-    /// - Throws: What is wrong with it, and how to write it.
+    /// - Throws: A `ValidationError` that says what is wrong with it, and how to write it.
     init(parsing text: String) throws {
         if let value = Self(argument: text) {
             self = value
@@ -91,7 +91,7 @@ func scenarios(named names: [String]) throws -> [Scenario] {
     }
     return try names.map { name in
         guard let scenario = Scenario.named(name) else {
-            // What follows an option that does not exist is taken for a scenario.
+            // The value of an option that does not exist is taken for a scenario.
             if Double(name) != nil || (try? DurationArgument(parsing: name)) != nil {
                 throw ValidationError("'\(name)' belongs to no option; see `stress run --help`")
             }

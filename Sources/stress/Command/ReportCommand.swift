@@ -14,7 +14,7 @@ struct ReportCommand: ParsableCommand {
             """
     )
 
-    @Argument(help: ArgumentHelp("What --json has written.", valueName: "file"))
+    @Argument(help: ArgumentHelp("The files that --json has written.", valueName: "file"))
     var results: [String]
 
     @OptionGroup(title: "Reports")

@@ -14,7 +14,7 @@ struct RunCommand: ParsableCommand {
     var scenario: [String] = []
 
     @Option(
-        help: "For the whole run, divided among the scenarios. \(DurationArgument.help)",
+        help: "How long the whole run takes, divided among the scenarios. \(DurationArgument.help)",
         transform: DurationArgument.init(parsing:)
     )
     var duration: DurationArgument?

@@ -2,14 +2,14 @@
 
 import ArgumentParser
 
-/// The refusal of a name that does not exist: with the one that was probably meant, and where all
-/// are listed.
+/// Returns the error for a name that does not exist. It says which name was probably meant, and
+/// which command lists all.
 ///
 /// - Parameters:
-///   - kind: What the name should be one of, as in "scenario".
-///   - name: What was typed.
+///   - kind: The kind of thing that was to be named, as in "scenario".
+///   - name: The name that was typed.
 ///   - names: All that exist.
-///   - command: What lists them.
+///   - command: The command that lists them.
 func unknown(_ kind: String, _ name: String, among names: [String], listedBy command: String) -> ValidationError {
     let suggestion = nearest(to: name, among: names).map { "did you mean '\($0)'? " } ?? ""
     return ValidationError("unknown \(kind) '\(name)'; \(suggestion)`\(command)` names them")

@@ -6,8 +6,8 @@ import Synchronization
 /// Makes the system and users' deinitialisers fail while a scenario is under load:
 /// `--perturb faults`.
 ///
-/// Each round draws its faults from the seed; every fourth has none, so that what is not judged
-/// under faults is judged. Nothing goes wrong at rest, where all must come right again.
+/// Each round draws its faults from the seed. Some bounds are not judged under faults, so every
+/// fourth round has none. No fault is made at rest, where everything must add up again.
 final class Faults: Sendable {
     /// The invariants that the faults check by themselves.
     static let invariants = ["P9.barrier-repeated", "P18.child-reads"]
@@ -55,8 +55,7 @@ final class Faults: Sendable {
     /// nothing from the others.
     private let nextFork = Atomic<UInt64>(0)
 
-    /// Whether something may go wrong in this round, so that no bound against the clock, or of
-    /// memory, is held.
+    /// Whether faults are made in this round. Bounds of time and memory are then not judged.
     var isActive: Bool { active.load(ordering: .relaxed) != 0 }
 
     /// The faults that may happen now.

@@ -4,8 +4,9 @@ import Glibc
 
 /// Runs the command on a kernel that, as far as this process can see, has no membarrier.
 enum MembarrierDenial {
-    /// Denies the system call to this process and those it becomes, and restarts the command:
-    /// liburcu looks for membarrier before `main`. Returns where it is missing already.
+    /// Makes the system call fail for this process and the programs that it becomes. Then it
+    /// restarts the command, because liburcu looks for membarrier before `main`. Returns if the
+    /// kernel has no membarrier anyway.
     static func enforce() {
         guard ConcurrentObserveDiagnostics.current().usesMembarrier else { return }
         deny(with: ENOSYS)
@@ -20,8 +21,8 @@ enum MembarrierDenial {
         #elseif arch(arm64)
         let number: UInt64 = 283
         #endif
-        // seccomp(2): load the call's number; if it is membarrier's, fail, else go on. Code, jumps
-        // and operand of each instruction in one word.
+        // A filter for seccomp(2): load the call's number; if it is membarrier's, fail, else go on.
+        // Each word is one instruction: its code, its jumps and its operand.
         var filter: [UInt64] = [
             0x20, 0x15 | 1 << 24 | number << 32, 0x06 | (0x5_0000 | UInt64(code)) << 32, 0x06 | 0x7FFF_0000 << 32,
         ]

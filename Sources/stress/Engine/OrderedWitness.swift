@@ -45,7 +45,7 @@ final class OrderedWitness: @unchecked Sendable {
     }
 
     /// - Parameters:
-    ///   - name: For messages.
+    ///   - name: The observer's name in messages.
     ///   - mayLeaveOut: Whether the observer's policy drops changes.
     ///   - keepsOwnOld: Whether a change that follows dropped ones has the old value of the last of
     ///     them.
@@ -83,9 +83,9 @@ final class OrderedWitness: @unchecked Sendable {
         }
     }
 
-    /// Called by the callback with what it is called with.
+    /// Checks a change. The callback calls it with its own argument.
     ///
-    /// - Parameter body: What else the callback does.
+    /// - Parameter body: The rest of the callback.
     func receive(_ change: Received, _ body: () -> Void = {}) {
         checkUserCode("callback")
         // Relaxed: it must not order the callbacks, which the library does.

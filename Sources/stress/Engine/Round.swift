@@ -2,8 +2,8 @@
 
 import Synchronization
 
-/// One pass of a scenario: fresh objects, some time under load, then rest, where everything must
-/// add up.
+/// One pass of a scenario. It makes fresh objects, puts them under load for some time, and then
+/// checks at rest that everything adds up.
 final class Round: @unchecked Sendable {
     // Unchecked: `workers` is written by the thread that runs the round, before and after the
     // others run.
@@ -91,7 +91,7 @@ final class Round: @unchecked Sendable {
 
     var checks: UInt64 { checkCount.load(ordering: .relaxed) }
 
-    /// Releases the workers, which keep the round: call it when their counts are merged.
+    /// Releases the workers, which retain the round. Call it once their counts are merged.
     func discardWorkers() {
         Roster.shared.enlist([])
         workers = []
@@ -99,8 +99,7 @@ final class Round: @unchecked Sendable {
 
     // MARK: At rest
 
-    /// Whether a fault may have happened around the library in this round: then its bounds do not
-    /// hold.
+    /// Whether faults are made in this round. Then the library's bounds need not hold.
     var isFaulted: Bool { perturbation.faults?.isActive ?? false }
 
     func check(_ holds: Bool, _ invariant: String, _ message: @autoclosure () -> String) {
@@ -109,11 +108,11 @@ final class Round: @unchecked Sendable {
         if !holds { violations.report(invariant, message()) }
     }
 
-    /// Counts what was checked elsewhere. Relaxed: as above.
+    /// Counts checks that were made elsewhere. Relaxed: a statistic.
     func add(checks: UInt64) { checkCount.add(checks, ordering: .relaxed) }
 
-    /// Checks that everything that was retired is reclaimed, and no observation is left, once the
-    /// scenario's objects are gone.
+    /// Checks that all retired items are reclaimed, and that no observation is left. Call it when
+    /// the scenario's objects are gone.
     func checkRest(liveObservers: Int = 0) {
         guard violations.isEmpty else { return }
         let outcome = drain()

@@ -30,7 +30,7 @@ struct Runner {
         var results: [ScenarioResult] = []
         var memory: MemoryCourse?
 
-        /// How the command ends: a violation before a window that was missed.
+        /// How the command ends. A violation outweighs a missed window.
         var exit: StressExit {
             if results.contains(where: { $0.verdict == .violated }) || memory?.hasGrown == true { return .violated }
             return results.contains { $0.verdict == .inconclusive } ? .inconclusive : .pass
@@ -47,7 +47,7 @@ struct Runner {
         return outcome
     }
 
-    /// One scenario after the other, each for its share of the time.
+    /// Runs one scenario after the other, each for its share of the time.
     private func runInOrder(_ perturbation: Perturbation) -> Outcome {
         let share = plan.duration / max(1, plan.scenarios.count)
         var outcome = Outcome()
@@ -65,12 +65,12 @@ struct Runner {
     }
 
     private func run(_ run: ScenarioRun, until end: UInt64) {
-        // A short share on a busy machine may miss a window: the scenario goes on for it, but not
-        // for ever.
+        // A scenario whose share is short may miss a window on a busy machine. It then goes on, for
+        // 20 seconds at most.
         let lastCall = end + 20_000_000_000
         repeat {
             let now = nanoseconds()
-            // Whole rounds again for windows that were missed.
+            // After the share, rounds have their full length.
             let remaining = now < end ? Duration.nanoseconds(Int64(end - now)) : plan.roundLength
             run.runRound(
                 plan.iterations == nil ? max(.milliseconds(50), min(plan.roundLength, remaining)) : plan.roundLength
@@ -81,8 +81,8 @@ struct Runner {
                 ?? (nanoseconds() < end || (!run.result.missedWindows.isEmpty && nanoseconds() < lastCall)))
     }
 
-    /// All scenarios, one round of each, over and over: what one of them leaves behind adds up, and
-    /// shows in resident memory.
+    /// Runs one round of each scenario, over and over. If a scenario leaves memory behind, it adds
+    /// up, and shows in resident memory.
     private func runAlternating(_ perturbation: Perturbation) -> Outcome {
         ProbePool.shared.touch()
         let start = nanoseconds()
@@ -103,7 +103,7 @@ struct Runner {
             recorder?.write(ending: .crash)
             round += 1
         } while plan.iterations.map { round < $0 } ?? (nanoseconds() < end)
-        // A scenario that a short run has not brought into all its windows.
+        // A scenario that has missed windows in a short run goes on, to reach them.
         for run in runs where plan.iterations == nil && run.violations.isEmpty && !run.result.missedWindows.isEmpty {
             self.run(run, until: nanoseconds())
         }

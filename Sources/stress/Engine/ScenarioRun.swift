@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One scenario's rounds, and what they have added up to.
+/// One scenario's rounds, and the sum of their results.
 final class ScenarioRun {
     let violations: Violations
     private(set) var result: ScenarioResult
     private let scenario: Scenario
     private let plan: RunPlan
     private let perturbation: Perturbation
-    /// Rounds that were run.
+    /// How many rounds were run.
     private(set) var rounds = 0
     private var nanosecondsSpent: UInt64 = 0
 
@@ -19,7 +19,7 @@ final class ScenarioRun {
         result = ScenarioResult(scenario: scenario, windows: scenario.windows)
     }
 
-    /// Runs one round of about so long.
+    /// Runs one round, which lasts about `length`.
     func runRound(_ length: Duration) {
         let start = nanoseconds()
         unsafe CurrentRun.violations = violations

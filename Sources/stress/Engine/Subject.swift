@@ -18,8 +18,8 @@ extension Worker {
     /// Registers an observer that checks, at its begin and its end, that it may run.
     ///
     /// - Parameters:
-    ///   - body: What the callback does in between.
-    ///   - atEnd: What the deinit of the closure's capture does.
+    ///   - body: Called by the callback between the two checks.
+    ///   - atEnd: Called by the deinit of the closure's capture.
     func observe(
         _ registry: ObserverRegistry<UInt64>,
         _ body: @escaping @Sendable (Worker?, UInt64) -> Void = { _, _ in },

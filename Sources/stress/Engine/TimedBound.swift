@@ -2,12 +2,13 @@
 
 import Glibc
 
-/// A bound against the clock: half of what is measured may take so long, not counting the time for
-/// which the threads in question stood in line for a processor.
+/// A bound against the clock: the median of the measured durations must not exceed it.
 ///
-/// Half above the bound without that time is slow: a violation. Half above it only with that time
-/// is starved: this round does not judge the bound, and the scenario goes on until one does. The
-/// window shows whether one has.
+/// A thread may be late because it waited in line for a processor. Each duration is therefore
+/// recorded twice: as a whole, and without the time in line. If the median exceeds the bound
+/// without the time in line, the code is slow: a violation. If it exceeds the bound only with that
+/// time, the threads were starved: this round does not judge the bound, and the scenario goes on
+/// until a round does. The window shows whether a round has judged it.
 final class TimedBound: Sendable {
     private let invariant: String
     private let limit: UInt64

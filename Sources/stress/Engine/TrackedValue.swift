@@ -7,7 +7,7 @@ struct TrackedValue: Sendable {
     let capture: Capture
     private let seal: UInt64
 
-    /// - Parameter atEnd: What the deinit of the value's capture does.
+    /// - Parameter atEnd: Called by the deinit of the value's capture.
     init(serial: UInt64, atEnd: (@Sendable () -> Void)? = nil) {
         self.serial = serial
         complement = ~serial

@@ -5,14 +5,14 @@ import Synchronization
 
 /// The time in which a scenario has waited for something that did not come.
 ///
-/// Such a wait shows a violation, and is no further chance to find one: how soon a scenario meets a
-/// seeded bug is measured without it.
+/// Such a wait ends with a violation, and cannot find another one. So the time that a scenario
+/// needs to find a seeded bug is measured without such waits.
 enum WaitInVain {
     private static let start = nanoseconds()
     private static let total = Atomic<UInt64>(0)
 
-    /// How many times longer a wait lasts before it is in vain. With a seeded bug most waits are,
-    /// and a run without the bug shows that the longer wait is not.
+    /// The limits of waits are multiplied by this. With a seeded bug most waits reach their limits,
+    /// so they are shorter. A run without the bug shows that no other wait reaches a limit.
     static let factor: Double = hasSeededBug ? 0.4 : 1
 
     private static var hasSeededBug: Bool {
@@ -23,16 +23,16 @@ enum WaitInVain {
         #endif
     }
 
-    /// From now on counts the time. Once, when the process begins.
+    /// Begins to measure the time. Called once, when the process begins.
     static func begin() { _ = start }
 
-    /// Counts a wait of so many nanoseconds that is over. Any thread.
+    /// Adds a wait that is over, in nanoseconds. Any thread may call it.
     static func note(_ duration: UInt64) { total.add(duration, ordering: .relaxed) }  // Relaxed: a statistic.
 
     /// The text for the report of a violation: when it was found, and how much of that time was
     /// waits.
     static var text: String {
-        // The first look, if nothing has begun, is the start.
+        // If `begin` was never called, the time is measured from here.
         let start = start
         let found = (nanoseconds() - start) / 1_000_000
         return "  found after \(found) ms, of which \(total.load(ordering: .relaxed) / 1_000_000) ms were waits in vain"

@@ -5,9 +5,9 @@ import Glibc
 /// Runs real threads one at a time: a thread runs until it comes to a step, and there a strategy
 /// chooses the thread that runs next.
 ///
-/// What a thread does between two steps happens at once, and every thread sees it: this is
-/// sequential consistency. The models check weaker memory. The scheduler knows for what each thread
-/// waits: when no thread can go on, that is a deadlock.
+/// Everything that a thread does between two steps happens at once, and every thread sees it: this
+/// is sequential consistency. The models check weaker memory. The scheduler knows why each thread
+/// waits. If no thread can go on, that is a deadlock.
 final class ControlledScheduler: @unchecked Sendable {
     // Unchecked: everything mutable belongs to the running thread; the semaphores pass the run from
     // thread to thread.

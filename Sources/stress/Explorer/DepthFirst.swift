@@ -46,7 +46,7 @@ final class DepthFirst: Strategy {
     }
 
     func advance() -> Bool {
-        // What the schedule did not reach belongs to the one before.
+        // The nodes below `depth` belong to the schedule before: this one did not reach them.
         path.removeSubrange(depth...)
         (depth, spent) = (0, 0)
         while var node = path.popLast() {

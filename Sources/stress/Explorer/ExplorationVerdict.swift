@@ -26,7 +26,7 @@ enum ExplorationVerdict: Equatable {
             guard let schedule = Schedule(text: parts[3]), let preemptions = Int(parts[4]) else { return nil }
             self = .found(invariant: parts[1], message: parts[2], schedule: schedule, preemptions: preemptions)
         case ("diverged", 2): self = .diverged(parts[1])
-        // Of a process that dies: the signal, the steps so far as single letters, the preemptions.
+        // A process that dies writes the signal, its steps as single letters, and the preemptions.
         case ("crashed", 4):
             guard let preemptions = Int(parts[3]) else { return nil }
             let schedule = Schedule(parts[2].compactMap(Schedule.letters.firstIndex))

@@ -105,7 +105,7 @@ enum HTMLReport {
                 pre(kill.output ?? "")
             )
         }
-        return cards.isEmpty ? "" : section("What failed", cards.joined(separator: "\n"))
+        return cards.isEmpty ? "" : section("Failures", cards.joined(separator: "\n"))
     }
 
     private static func card(_ title: String, _ text: String, _ rest: String) -> String {

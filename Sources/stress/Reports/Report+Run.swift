@@ -43,7 +43,7 @@ extension Report.ScenarioRow {
 
     /// A scenario that is not over.
     ///
-    /// - Parameter dump: What its threads are doing, if it hangs.
+    /// - Parameter dump: The activities of its threads, if it hangs.
     init(unfinished result: ScenarioResult, _ violations: Violations, dump: String?) {
         let (count, first) = violations.summary
         let verdict: ScenarioVerdict = dump == nil ? .unfinished : .hang

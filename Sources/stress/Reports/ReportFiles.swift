@@ -23,7 +23,7 @@ struct ReportFiles: ParsableArguments {
     func validate() throws {
         guard Set(paths).count == paths.count else { throw ValidationError("two reports cannot go to one file") }
         for path in paths {
-            // What is there is kept until there is something to replace it by.
+            // An existing file keeps its contents until the report is written.
             let file = unsafe open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o666)
             guard file >= 0 else {
                 throw ValidationError("cannot write to '\(path)': \(unsafe String(cString: strerror(errno)))")

@@ -41,7 +41,7 @@ final class RunRecorder: Sendable {
 
     /// Writes the files as they must read if the process ended now.
     ///
-    /// - Parameter dump: What the threads are doing, if the run hangs.
+    /// - Parameter dump: The activities of the threads, if the run hangs.
     @discardableResult
     func write(ending exit: StressExit, dump: String? = nil) -> Report {
         let state = state.withLock { $0 }

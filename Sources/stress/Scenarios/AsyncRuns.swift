@@ -74,7 +74,11 @@ private final class ResultWitness: Sendable {
     func settle() {
         let number = source.value
         let isSettled = waitWhileMoving({ published &+ overtaken }) { runs.last == number }
-        round.check(isSettled, "P22.async-last", "the value is \(number), the last result \(String(describing: runs.last)), and nothing moves")
+        round.check(
+            isSettled,
+            "P22.async-last",
+            "the value is \(number), the last result \(String(describing: runs.last)), and nothing moves"
+        )
         source.value = number + 1
         let result = try? runs.value?.get()
         round.check(

@@ -5,32 +5,32 @@ import Glibc
 import Synchronization
 
 extension Scenario {
-    /// All threads that one source may occupy are blocked in its deinitialisers, while a thread
-    /// ends more and more of its observations.
+    /// The deinitialisers of one source block all threads that the source may occupy. Meanwhile a
+    /// thread ends more and more of its observations, and other threads use other sources.
     static let blockedSource = Scenario(
         name: "blocked-source",
-        summary: "the deinitialisers of one source block while its observations go on ending, and those of others",
+        summary: "the deinitialisers of one source block, while observations of it and of other sources end",
         invariants: [
             "P16.blocked-source-pauses", "P14.others-are-destroyed", "P14.behind-a-blocked-one", "P14.nothing-left",
             "P16.backlog-drains",
             "P5.no-lock-around-user-code", "memory.table-in-use",
         ],
         windows: ["destroyed beside blocked ones"],
-        // Many threads of the library's, more than a checker of memory keeps up with.
+        // The library runs more threads here than a sanitizer keeps up with.
         unfit: [.thread, .address]
     ) { round in
         let gate = DispatchSemaphore(value: 0)
         let begun = Count()
         let retired = Count()
         let registry = ObserverRegistry<UInt64>()
-        // More than there may be threads of the library's.
+        // More closures than the library may have deinit threads.
         let count = 300
         for _ in 0..<count {
             // Only the closure holds it: this thread must not hold the last reference.
             registry.observe { [capture = Gated(gate, begun)] _ in withExtendedLifetime(capture) {} }.cancel()
         }
-        // Half of the library's threads, and no more: the rest is for others. A thread that is
-        // blocked has taken others of the source with it: they are another's.
+        // The source may occupy half of the library's 256 threads; the rest serves other sources. A
+        // blocked thread has taken several closures. Another thread must destroy the others.
         let patience = nanoseconds() + 10_000_000_000
         while begun.value < 128, nanoseconds() < patience { sched_yield() }
         round.check(
@@ -61,7 +61,7 @@ extension Scenario {
             },
         ])
 
-        // Half of the room that all sources share, what is on its way, and a hundred each second.
+        // Half of the backlog that all sources share, items on their way, and a hundred a second.
         let most = 32_768 + 3 * 4_096 + Int((nanoseconds() - start) / 10_000_000) + 10
         round.check(
             retired.value <= most,
@@ -73,7 +73,7 @@ extension Scenario {
     }
 }
 
-/// Is destroyed when the gate lets it.
+/// An object whose deinit waits at the gate.
 private final class Gated: Sendable {
     private let gate: DispatchSemaphore
     private let begun: Count
@@ -90,7 +90,7 @@ private final class Gated: Sendable {
 private final class Count: Sendable {
     private let count = Atomic<Int>(0)
 
-    // Relaxed, both: compared with a bound that is wider.
+    // Relaxed, both: the count is compared with bounds that leave room.
     func increment() { count.add(1, ordering: .relaxed) }
     var value: Int { count.load(ordering: .relaxed) }
 }

@@ -3,8 +3,7 @@
 import Synchronization
 
 extension Scenario {
-    /// Counters that are counted with `compareExchange`, and values that are passed on with
-    /// `exchange`.
+    /// Threads count up counters with `compareExchange`, and hand on values with `exchange`.
     static let compareExchange = Scenario(
         name: "compare-exchange",
         summary: "counters by compareExchange, and values handed on by exchange: none is lost",
@@ -69,14 +68,14 @@ private final class Totals: @unchecked Sendable {
     var got: UInt64 = 0
 }
 
-/// A boxed number whose `==` looks where it runs.
+/// A boxed number whose `==` checks where it is called.
 private final class Count: Sendable, Equatable {
     let number: UInt64
     init(_ number: UInt64) { self.number = number }
 
     static func == (left: Count, right: Count) -> Bool {
         checkUserCode("==")
-        // Inside a callback, as all user code that the library runs: nothing waits there.
+        // The library calls `==` as inside a callback, so `drain` must not wait here.
         if left.number & 1023 == 1023 {
             let outcome = ConcurrentObserveDiagnostics.drain(deadline: .now)
             Worker.current?.check(outcome == .deferred, "P5.deferred-in-comparison", "drain in == returned \(outcome)")

@@ -5,8 +5,8 @@ import Glibc
 import Synchronization
 
 extension Scenario {
-    /// Observations of every ordered delivery end in every way while changes wait in their
-    /// mailboxes.
+    /// Observations with each kind of ordered delivery end, in each possible way, while changes
+    /// wait in their mailboxes.
     static let deliveryCancellation = Scenario(
         name: "delivery-cancellation",
         summary: "ordered deliveries end in every way while changes wait: silence, and everything destroyed once",
@@ -33,7 +33,7 @@ extension Scenario {
     }
 }
 
-/// Apart, so that the sources are gone when it returns.
+/// A function of its own, so that the sources are gone when it returns.
 private func endObservations(_ round: Round, _ values: Guarded<[ProbeReference]>) {
     let sources = Sources()
     round.load { worker in
@@ -82,7 +82,7 @@ private final class Sources: Sendable {
 
 /// An observation that is to end while changes wait for it.
 private struct Ending {
-    /// In what way it is delivered, and how it ends.
+    /// How the observation ends.
     private let way: Way
     private let subject: Subject
     private let state: EndState
@@ -110,7 +110,7 @@ private struct Ending {
 
     private typealias Body = @Sendable (Change<TrackedValue>, ObservationHandle?) -> Void
 
-    /// Apart, so that nothing else keeps the capture.
+    /// A function of its own, so that nothing but the closure keeps the capture.
     private static func body(
         _ probe: ProbeReference,
         _ state: EndState,
@@ -190,11 +190,11 @@ private struct Ending {
         case .cancel, .fromWithin:
             worker.begin("cancel")
             subject.token.cancel()
-            // What comes after this has a later version.
+            // Changes that begin after this line have a later version.
             state.lastVersion.store(sources.property.version, ordering: .relaxed)
             worker.checkDestruction(of: subject.probe)
         case .letGo:
-            // The caller does, of the last reference to the token.
+            // The caller releases the last reference to the token when this returns.
             return worker.begin("let go")
         }
         guard worker.generator.oneIn(16) else { return }
@@ -223,7 +223,8 @@ private final class EndState: Sendable {
             violations.report("P14.not-while-called", "a callback runs whose closure is destroyed")
         }
         guard let change else { return }
-        // Nothing that began after `cancel` had returned. A path has versions of its own.
+        // A change that began after `cancel` had returned must not arrive. A path has versions of
+        // its own, so it is not checked.
         if isOnProperty, change.version > lastVersion.load(ordering: .relaxed) {
             violations.report(
                 "P8.silent-after-cancel",
@@ -260,7 +261,7 @@ extension Worker {
         check(destroyed == 1, "P9.closure-destroyed", "the closure was destroyed \(destroyed) times at the return")
     }
 
-    /// Now and then waits for the destruction of a closure whose observation has ended. (P14)
+    /// In one of 16 calls waits until a closure whose observation has ended is destroyed. (P14)
     fileprivate func checkDestruction(of probe: ProbeReference) {
         guard generator.oneIn(16) else { return }
         begin("await a destruction")
@@ -271,8 +272,8 @@ extension Worker {
 
 // MARK: - At rest
 
-/// Actors die while more changes wait than they take at a time: the observations end, and the
-/// counts add up. (P1, P13)
+/// Lets actors die while more changes wait than an actor takes at a time. The observations must
+/// end, and the counts must add up. (P1, P13)
 ///
 /// - Returns: Whether an actor died with changes left.
 private func checkDeathOfActors(_ round: Round) -> Bool {
@@ -281,7 +282,7 @@ private func checkDeathOfActors(_ round: Round) -> Bool {
         let property = Observed<UInt64>(0)
         let token = observeOnMortal(property)
         let hasEnded = waitWhileMoving({ token.deliveryCounts!.received }) {
-            // The next change notices it; while the actor delivers, it lives.
+            // The next change finds that the actor is gone. While the actor delivers, it lives.
             property.value = 0
             return !token.isActive
         }
@@ -303,7 +304,7 @@ private func observeOnMortal(_ property: Observed<UInt64>) -> ObservationToken {
     return token
 }
 
-/// When the sources are gone, every value is destroyed, once. (P14)
+/// Checks that every value is destroyed once when the sources are gone. (P14)
 private func checkValues(_ round: Round, _ values: Guarded<[ProbeReference]>) {
     guard round.violations.isEmpty else { return }
     let values = values.withLock { $0 }

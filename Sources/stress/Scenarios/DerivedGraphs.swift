@@ -4,13 +4,13 @@ import Glibc
 import Synchronization
 
 extension Scenario {
-    /// Derived values of derived values, in graphs that are drawn anew each round and change their
-    /// shape with the sources' values. Each thread numbers its writes, one source after the other,
-    /// so that every result shows which writes it includes: a sequential oracle.
+    /// Random graphs of derived values. Each round draws a new one, and it changes its shape with
+    /// the sources' values. Each thread numbers its writes, and writes to one source after the
+    /// other. So every result shows which writes it includes: a sequential oracle.
     static let derivedGraphs = Scenario(
         name: "derived-graphs",
         summary:
-            "random graphs of derived values change their shape: no result of a mixture, none lost, current at each read",
+            "random graphs of derived values change their shape: no result is a mixture, lost, or old when it is read",
         invariants: [
             "P22.current", "P23.no-mixture", "P24.silent-when-equal", "P24.nothing-lost", "P24.links",
             "P24.links-end", "P25.errors", "P2.derived-versions", "P2.derived-order", "P11.derived-kept",
@@ -61,11 +61,11 @@ extension Scenario {
                 )
             default:
                 worker.begin("set")
-                // One thread alone writes to a history.
+                // Only one thread writes to each history.
                 guard worker.index < graph.histories.count else { return }
                 let number = history.write()
                 if RandomGraph.choice(number) != RandomGraph.choice(number - 1) { worker.hit(0) }
-                // The thread's own writes are seen at once.
+                // A thread sees its own writes at once.
                 let result = graph.all.value
                 worker.check(
                     result.isOf(number, of: worker.index),
@@ -78,12 +78,12 @@ extension Scenario {
                 worker.check(
                     (try? failed.get()) == (first % 2 == 0 ? nil : first),
                     "P25.errors",
-                    "of \(first) comes \(failed)"
+                    "the source is \(first), the result \(failed)"
                 )
             }
         }
 
-        // The links of those that were dropped go with them.
+        // The links of dropped derived values end with them.
         round.drain()
         if round.violations.isEmpty {
             for witness in witnesses { witness.settle(round) }
@@ -102,8 +102,9 @@ extension Scenario {
     }
 }
 
-/// Sources to which one thread writes: the numbers 1, 2, 3, … go round. Value *n* of a source is
-/// there together with the next ones of the others until that source has the next itself.
+/// Sources to which one thread writes the numbers 1, 2, 3, …, to one source after the other. The
+/// number *n* stays in its source until the thread comes round to it: so it is present together
+/// with each of the next numbers in the other sources.
 private final class History: Sendable {
     let sources = (0..<History.count).map { Observed(UInt64($0)) }
     private let last = Atomic<UInt64>(UInt64(History.count - 1))
@@ -111,7 +112,7 @@ private final class History: Sendable {
 
     var first: Observed<UInt64> { sources[0] }
 
-    /// Sets the next source. Returns the number.
+    /// Writes the next number to the next source. Returns the number.
     func write() -> UInt64 {
         let number = last.add(1, ordering: .relaxed).newValue
         sources[Int(number) % Self.count].value = number
@@ -119,8 +120,8 @@ private final class History: Sendable {
     }
 }
 
-/// The writes of each history that a result can include: for each history, the earliest and the
-/// latest write after which the result was possible. A mixture leaves none.
+/// The moments at which a result was possible: for each history, the earliest and the latest write
+/// after which it was. A mixture of values was possible at no moment.
 private struct Writes: Equatable, Sendable, CustomStringConvertible {
     private var earliest = SIMD4<UInt64>(repeating: 0)
     private var latest = SIMD4<UInt64>(repeating: .max)
@@ -143,7 +144,7 @@ private struct Writes: Equatable, Sendable, CustomStringConvertible {
 
     func isOf(_ number: UInt64, of history: Int) -> Bool { earliest[history] <= number && number <= latest[history] }
 
-    /// Whether a later result can be this one, of an earlier one.
+    /// Whether this can be a later result than `before`.
     func canFollow(_ before: Writes) -> Bool { !(0..<4).contains { latest[$0] < before.earliest[$0] } }
 
     var description: String { (0..<4).map { "\(earliest[$0])…\(latest[$0])" }.joined(separator: ", ") }
@@ -156,10 +157,11 @@ private struct Writes: Equatable, Sendable, CustomStringConvertible {
 
 private struct Third: Error, Equatable {}
 
-/// A number, and again.
+/// A number and its complement.
 private struct Twice: Equatable, Sendable { let number, complement: UInt64 }
 
-/// A random graph over the histories, whose functions choose by the first source what they read.
+/// A random graph over the histories. The number in a function's own source decides which nodes it
+/// reads.
 private final class RandomGraph: Sendable {
     let histories: [History]
     private let nodes: [[Node]]
@@ -173,12 +175,12 @@ private final class RandomGraph: Sendable {
     let (drops, deaths) = (Counter(), Counter())
     private let dropped = Guarded<[ObservationToken]>([])
 
-    /// A derived value, and what its function reads: its own source, and those of the layer above.
+    /// A derived value. Its function reads a source of its own, and nodes of the layer above.
     struct Node: Sendable {
         let derived: Derived<Writes>
         let source: Place
         let always: [Int]
-        /// One or the other of these, as the source says.
+        /// The function reads one of these two; the number in the source decides which one.
         let choice: (Int, Int)?
     }
 
@@ -236,7 +238,7 @@ private final class RandomGraph: Sendable {
         })
     }
 
-    /// Which way the functions go for a number of a history's first source.
+    /// Whether functions read the first of their two choices, by the number in their own source.
     static func choice(_ number: UInt64) -> Bool { number / UInt64(History.count) & 1 == 0 }
 
     func judge(_ writes: Writes, _ round: Round) {
@@ -248,7 +250,7 @@ private final class RandomGraph: Sendable {
         histories[0].first.map { ~$0 }.observe { _ in checkUserCode("callback") }
     }
 
-    /// Makes a model's observed derived value, and drops it.
+    /// Makes a derived value that belongs to a model, observes it, and drops it.
     func makeAndDrop() {
         let source = histories[0].first
         var derived: Derived<UInt64>? = Derived { get in get(source) }.asModels
@@ -259,8 +261,8 @@ private final class RandomGraph: Sendable {
         dropped.withLock { $0.append(token) }
     }
 
-    /// At rest: each source has as many links as there are observed values that were made of it
-    /// last.
+    /// Checks at rest that each source has one link for each observed value that was last derived
+    /// from it.
     func checkLinks(_ round: Round, isObserved: Bool) {
         var expected: [Place: Int] = [:]
         if isObserved {
@@ -277,7 +279,7 @@ private final class RandomGraph: Sendable {
                 round.check(
                     links == read,
                     isObserved ? "P24.links" : "P24.links-end",
-                    "a source has \(links) links, and \(read) observed values are made of it"
+                    "a source has \(links) links, and \(read) observed values are derived from it"
                 )
             }
         }
@@ -321,7 +323,7 @@ private final class DerivedWitness: Sendable {
         }
     }
 
-    /// At rest.
+    /// Checks at rest that the last delivery was the present value.
     func settle(_ round: Round) {
         let (value, version) = derived.snapshot()
         round.check(
@@ -332,7 +334,7 @@ private final class DerivedWitness: Sendable {
         round.check(
             received.early == 0,
             "P2.derived-versions",
-            "\(received.early) versions came after one that never did"
+            "\(received.early) versions came, but one before them never did"
         )
     }
 }
@@ -351,7 +353,7 @@ private final class VersionedWrites: Sendable {
     init(_ violations: Violations) { self.violations = violations }
 
     var last: Change<Writes>? { state.withLock { $0.last } }
-    /// Versions before which one is missing.
+    /// How many versions came while one before them is missing.
     var early: Int { state.withLock { $0.early.count } }
 
     func note(_ change: Change<Writes>) {
@@ -387,6 +389,6 @@ private final class VersionedWrites: Sendable {
 }
 
 extension Derived {
-    /// The derived value, as one of a model: its observations end with it.
+    /// The derived value as a property of a model: its observations end with it.
     var asModels: Derived { _DerivedStorage().derived { self } }
 }

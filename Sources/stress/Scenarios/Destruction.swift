@@ -16,8 +16,8 @@ extension Scenario {
         windows: [
             "deinit that re-enters", "deinit that blocks", "destroyed by the waiting thread", "P14.prompt was judged",
         ],
-        // P14.prompt is held against the clock: among dozens of threads each would wait for a
-        // processor most of the time, and judge nothing.
+        // P14.prompt is a bound against the clock. Among dozens of threads, each would wait for a
+        // processor most of the time, and no round could judge the bound.
         excluded: .crowd
     ) { round in
         let registry = ObserverRegistry<UInt64>()
@@ -71,7 +71,7 @@ extension Scenario {
     }
 }
 
-/// Shows the deinit of a capture which closure it belonged to.
+/// Lets the deinit of a capture see to which closure it belonged.
 private final class Box: Sendable {
     private let probe: Guarded<ProbeReference?>
 
@@ -79,7 +79,7 @@ private final class Box: Sendable {
 
     func fill(_ reference: ProbeReference) { probe.withLock { $0 = reference } }
 
-    /// A thread of the scenario destroys a closure only if it waits for that very one. (P5)
+    /// Checks that a thread of the scenario destroys only the closure for which it waits. (P5)
     func checkPlace(_ round: Round) {
         guard let worker = Worker.current, let probe = probe.withLock({ $0 }) else { return }
         round.check(
@@ -90,7 +90,7 @@ private final class Box: Sendable {
     }
 }
 
-/// Uses the library from a deinit that the library runs: waiting is deferred there. (P5, P9)
+/// Uses the library from a deinit that the library runs. A wait there returns `.deferred`. (P5, P9)
 private func checkReentry(_ round: Round, _ registry: ObserverRegistry<UInt64>) {
     let token = registry.observe { _ in checkUserCode("callback") }
     registry.notify(0)
@@ -101,8 +101,8 @@ private func checkReentry(_ round: Round, _ registry: ObserverRegistry<UInt64>) 
 }
 
 extension Worker {
-    /// Ends observations one by one, each when the reclamation thread has nothing else to do and
-    /// sleeps: nothing but the end wakes it. (P14)
+    /// Ends observations one by one, each while the reclamation thread has nothing to do and
+    /// sleeps, so that only the end wakes it. (P14)
     fileprivate func checkEndsAtRest(of registry: ObserverRegistry<UInt64>, _ round: Round) {
         if round.isFaulted { return }
         let delays = TimedBound("P14.prompt", limit: 100_000_000, window: 3)
@@ -130,8 +130,8 @@ private final class MarkedCapture: Sendable {
 }
 
 extension Worker {
-    /// Now and then waits, without using the library, until a closure is destroyed, and notes how
-    /// long it took. (P14)
+    /// Once in `times` calls waits, without using the library, until a closure is destroyed, and
+    /// records how long it took. (P14)
     fileprivate func awaitDestruction(
         of probe: ProbeReference,
         every times: UInt64,

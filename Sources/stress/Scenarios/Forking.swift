@@ -3,12 +3,12 @@
 import Synchronization
 
 extension Scenario {
-    /// The process forks again and again while its threads use the library. Each child reads; some
-    /// then do what a child must not.
+    /// The process forks again and again while its threads use the library. Each child reads. Some
+    /// children then call an operation that must trap in a child.
     static let forking = Scenario(
         name: "forking",
         summary:
-            "the process forks while its threads notify, register, modify, start and exit: each child reads, and traps at all else",
+            "the process forks while its threads notify, register, modify, start and exit: a child may read, all else traps",
         invariants: [
             "P18.child-reads", "P18.child-traps", "P14.nothing-left", "P16.backlog-drains",
             "P5.no-lock-around-user-code", "memory.table-in-use",
@@ -39,8 +39,8 @@ extension Scenario {
                 if worker.generator.oneIn(2) {
                     child.forkAndCheck(worker)
                 } else {
-                    // The thread has not used the library: in the child it does so for the first
-                    // time.
+                    // This thread has not used the library before. It does so for the first time in
+                    // the child.
                     concurrently(1) { _ in child.forkAndCheck(worker) }
                 }
             },
@@ -70,7 +70,7 @@ extension Scenario {
     }
 }
 
-/// The activities at a fork: hints for the windows.
+/// Counts the activities that run at a fork, as hints for the windows.
 private final class Activities: Sendable {
     /// In the order of the windows.
     enum Activity: Int, CaseIterable { case callback, registration, body, attachment }
@@ -103,7 +103,8 @@ private struct Child: Sendable {
 
     let values: ReadableValues
     let standing: ObservationToken
-    /// The only reference, which the child releases: the observation goes on in the parent.
+    /// The only reference to a token. The child releases its copy; the observation goes on in the
+    /// parent.
     let token: Guarded<ObservationToken?>
     /// The misuse with which the child ends; nil if it only reads.
     let misuse: Misuse?

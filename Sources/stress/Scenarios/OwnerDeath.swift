@@ -133,7 +133,7 @@ extension Round {
     /// A token that outlives its observation keeps no memory of the owner's.
     fileprivate func checkNothingIsKept(_ registry: ObserverRegistry<UInt64>) {
         let owner = Owner()
-        // Of unowned references: they keep the memory.
+        // Each unowned reference keeps the object's memory, so they are counted.
         let before = _getUnownedRetainCount(owner)
         let token = registry.observe(owner: owner) { _, _ in }
         token.cancelAndWaitBlocking()

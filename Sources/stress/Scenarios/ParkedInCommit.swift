@@ -13,7 +13,7 @@ extension Scenario {
         leastThreads: 5
     ) { round in
         let accounts = (0..<16).map { _ in Observed(ParkedInCommit.balance) }
-        // What the parked body has, what the others move, and all.
+        // `parked` belongs to the parked body; the other writers move money between the busy ones.
         let (parked, busy) = (PropertyList(Array(accounts.prefix(4))), Array(accounts.dropFirst(4)))
         let all = PropertyList(accounts)
         let isParked = Atomic<Bool>(false)
@@ -26,7 +26,7 @@ extension Scenario {
                     transaction[accounts[0]] -= 1
                     isParked.store(true, ordering: .sequentiallyConsistent)
                     while !round.isOver, nanoseconds() < deadline {
-                        // For the watchdog: it is here on purpose.
+                        // The heartbeat shows the watchdog that the worker stays here on purpose.
                         worker.heartbeat.add(1, ordering: .relaxed)
                         usleep(1_000)
                     }

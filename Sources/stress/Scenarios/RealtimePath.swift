@@ -36,7 +36,7 @@ extension Scenario {
                 let tally = received[worker.index]
                 let event = UInt64(worker.index)
                 let (before, nested) = (churn.steps, tally.inner)
-                // What a thread uses for the first time it makes.
+                // A thread's first notification allocates its record, so it is outside the bracket.
                 if worker.operations == 1 { registry.notify(event) }
                 let start = tally.stable
                 Realtime.bracket {

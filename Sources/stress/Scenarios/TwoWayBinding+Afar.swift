@@ -75,7 +75,7 @@ func checkCyclesFromAfar(_ round: Round) {
             "P6.propagation-bounded",
             "a change to 10 went round a cycle through a \(isGroup ? "group" : "path") to \(here) and \(far)"
         )
-        // What makes the values has the tokens.
+        // `next` captures `tokens`, and the bindings in it retain `next`: this ends the cycle.
         for token in [there, back] { token.cancelAndWaitBlocking() }
         tokens.withLock { $0 = [] }
     }

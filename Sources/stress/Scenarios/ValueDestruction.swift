@@ -79,7 +79,7 @@ private func reenter(_ round: Round, _ property: Observed<TrackedValue>) {
 extension Worker {
     /// Makes a value and sets the property to it; keeps no reference to it.
     ///
-    /// - Parameter atEnd: What the value's deinit does, at random.
+    /// - Parameter atEnd: Called by the value's deinit with a random number below 1,000.
     @inline(never)
     fileprivate func put(
         _ serial: UInt64,

@@ -116,7 +116,7 @@ extension Promises.BindingCycleTests {
         let before = ring.reduce(0) { $0 + $1.version }
         try onThreads(4) { index in for step in 0..<2_000 { ring[index].value = index << 20 | step } }
         let changes = ring.reduce(0) { $0 + $1.version } - before
-        // What 8,000 changes can make at most if none passes a binding twice, in either direction.
+        // If no change passes a binding twice, in either direction, 8,000 make no more than this.
         #expect(changes <= 8_000 * 9, "\(changes) changes")
         withExtendedLifetime(tokens) {}
     }

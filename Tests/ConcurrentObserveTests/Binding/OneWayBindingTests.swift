@@ -22,7 +22,8 @@ extension Promises.OneWayBindingTests {
         #expect(destination.value == 4)
         source.compareExchange(expected: 4, desired: 5)
         #expect(destination.snapshot() == (5, 5))
-        // What is set on the destination lasts until the source changes, which has not received it.
+        // The destination keeps a value of its own until the source changes. The source does not
+        // receive it.
         destination.value = 100
         #expect(source.snapshot() == (5, 4))
         source.value = 6

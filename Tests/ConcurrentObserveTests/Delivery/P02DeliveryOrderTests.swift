@@ -25,7 +25,7 @@ extension Promises.P02DeliveryOrderTests {
         #expect(audience.mistakes.isEmpty)
         #expect(audience.received.first?.version == 1)
         #expect(audience.received.last?.number == stage.number)
-        // Those of a path that race may be folded into one.
+        // Racing replacements on a path may be delivered as one change.
         #expect(origin == .path || audience.count == 1_000)
     }
 

@@ -4,17 +4,17 @@ import ConcurrentObserve
 import Dispatch
 import Testing
 
-/// Where an observer's events wait while nothing is delivered.
+/// How an observer receives its events, and so where they wait while nothing is delivered.
 enum ProductDelivery: CaseIterable, Sendable {
     case inline, serial, queue, actor, changes, values
 
-    /// Whether the first events can wait, the initial value among them.
+    /// Whether the first events, the initial value among them, can wait.
     var holdsInitial: Bool { self != .inline && self != .serial }
 
     var isSequence: Bool { self == .changes || self == .values }
 }
 
-/// Writes down what an observer of the product receives.
+/// Records the events that an observer receives, in the tests of the product of policies.
 final class ProductListener: Sendable {
     private let log = Log<String>()
     private let ends = Counter()
@@ -37,7 +37,7 @@ final class ProductListener: Sendable {
     /// Holds the next callback of a change.
     func holdNext(_ entered: Signal, _ exit: Signal) { held.put((entered, exit)) }
 
-    /// Delivers nothing until `resume`, when what has been delivering has returned.
+    /// Waits until a running delivery has returned, then holds back deliveries until `resume`.
     func suspend(_ delivery: ProductDelivery) async {
         if delivery == .queue {
             await withCheckedContinuation { continuation in queue.async { continuation.resume() } }
@@ -59,16 +59,16 @@ extension Listener {
     fileprivate func pass() {}
 }
 
-/// An observation of the product.
+/// An observation by a token or an iterator, in the tests of the product of policies.
 protocol ProductAttachment {
     var counts: DeliveryCounts? { get }
 
     func flush() async
 
-    /// Releases what keeps the property.
+    /// Releases the reference that keeps the property alive.
     func release()
 
-    /// Takes one element, where the observer is an iterator.
+    /// Takes one element if the observer is an iterator.
     func pull(_ listener: ProductListener) async
 }
 

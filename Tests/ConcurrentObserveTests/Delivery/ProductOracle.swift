@@ -74,7 +74,7 @@ struct ProductOracle {
     mutating func put(_ event: Event) {
         if let capacity, waiting.count == capacity {
             if case .droppingNewest = buffering { return dropped += 1 }
-            // What announces a change has no room.
+            // A prior event makes no room for itself: it is dropped.
             if event.reason == .prior { return dropped += 1 }
             if waiting.removeFirst().reason != .prior {
                 while waiting.first?.reason == .prior { dropFirst() }

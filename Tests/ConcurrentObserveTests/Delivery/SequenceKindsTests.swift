@@ -143,7 +143,7 @@ extension Promises.SequenceKindsTests {
         lead.value = stays
         #expect(values.deliveryCounts.pending == 8)
         let removes = seen == .withoutDuplicates || seen == .pathWithoutDuplicates
-        // Of the dead nothing is left to be compared: they are all nil.
+        // A dead referent is nil, so two dead ones are equal.
         let expected: [Int?] = removes ? [nil, 4] : [nil, nil, nil, nil, nil, nil, nil, 4]
         #expect(await values.next(expected.count).map { $0?.number } == expected)
         #expect(await changes.next(expected.count - 1).map { $0.new?.number } == Array(expected.dropFirst()))
@@ -184,7 +184,7 @@ extension Promises.SequenceKindsTests {
         try token.waitUntilIdle()
         try eventually("the last callback") { numbers.entries.last == 9 }
         #expect(numbers.entries.allSatisfy { $0 == nil || $0 == -1 || $0 == 9 })
-        // What is left out does not count: of the dead nothing is left, so that they are all equal.
+        // A value that is left out is not counted. All dead referents are nil, and so are equal.
         let removes = seen == .withoutDuplicates || seen == .pathWithoutDuplicates
         #expect(numbers.count == (removes ? 3 : 8))
         #expect(token.counts.parts == (removes ? [3, 3, 0] : [8, 8, 0]))
@@ -204,7 +204,7 @@ extension Promises.SequenceKindsTests {
         firm.clear()
         #expect(lead.object != nil)
         property = nil
-        // What a path has led to is released elsewhere.
+        // A thread of the library releases the objects that a path has led to.
         try eventually("the property's end") { lead.object == nil }
         #expect(await iterator.next()??.number == 1)
         #expect(await iterator.next() == nil)

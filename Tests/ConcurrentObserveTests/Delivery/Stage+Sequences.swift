@@ -3,13 +3,13 @@
 import ConcurrentObserve
 
 extension Stage {
-    /// The numbers as an asynchronous sequence; of a registry its events.
+    /// The numbers as an asynchronous sequence. If the stage has a registry, these are its events.
     func numbers(options: ObservationOptions = [], buffering: Buffering = .unbounded) -> ObservationSequence<Int> {
         if let registry = registry.value { return registry.events(buffering: buffering) }
         return observed.values(options: options, buffering: buffering)
     }
 
-    /// The changes as an asynchronous sequence: no registry's.
+    /// The changes as an asynchronous sequence. A stage with a registry has none.
     func changes(
         options: ObservationOptions = [],
         buffering: Buffering = .unbounded
@@ -19,31 +19,31 @@ extension Stage {
 }
 
 extension ObservationSequence._Iterator {
-    /// The next so many elements, or those up to the end.
+    /// The next `count` elements, or fewer if the sequence ends.
     mutating func next(_ count: Int) async -> [Element] {
         var elements: [Element] = []
         while elements.count < count, let element = await next() { elements.append(element) }
         return elements
     }
 
-    /// All up to the end.
+    /// All elements up to the end.
     mutating func rest() async -> [Element] { await next(.max) }
 }
 
-/// A task that goes through a sequence and writes down what comes.
+/// A task that goes through a sequence and records its elements.
 final class Consumer<Element: Sendable>: Sendable {
     private let log = Log<Element>()
     private let hasEnded = Flag()
     private let task: Task<Void, Never>
 
-    /// - Parameter isReady: Happens when the iterator has been made.
+    /// Returns when the task has made its iterator, so that it misses no later event.
     init(_ sequence: ObservationSequence<Element>) throws {
         let isReady = Signal("an iterator")
         task = Task.detached { [log, hasEnded] in
             var iterator = sequence.makeAsyncIterator()
             isReady.happen()
             while let element = await iterator.next() { log.append(element) }
-            // Once it has ended, it has for good.
+            // A sequence that has ended must stay ended.
             if await iterator.next() == nil { hasEnded.set() }
         }
         try isReady.wait()

@@ -54,7 +54,7 @@ extension Promises.P25ReportedRingTests {
                 default: #expect(ring.third.value == -2)
                 }
             }
-            // What it would read after the ring matters to none.
+            // While the ring is closed, `first` fails before it reads the number.
             ring.number.value = round
             #expect(ring.third.value == -2 && ring.second.value == -1 && ring.path != nil)
             ring.isClosed.value = false

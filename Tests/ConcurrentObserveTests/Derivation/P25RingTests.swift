@@ -16,7 +16,7 @@ extension Promises.P25RingTests {
         let (side, calls, slot) = (Observed(0), Counter(), Slot<Derived<Int>>())
         let first = Derived { get in
             guard get(side) == 0 else { return 10 }
-            // What the other reads now is not what it read when this one was to read it.
+            // `second` now reads 1, and so needs `first`, which has read 0: a ring of two versions.
             if calls.increment() == 1 { onAnotherThread { side.value = 1 } }
             return get(slot.value!) + 1
         }

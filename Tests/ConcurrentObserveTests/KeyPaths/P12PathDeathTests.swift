@@ -98,7 +98,7 @@ extension Promises.P12PathDeathTests {
         try writer.join()
         try received.ended.wait()
         #expect(!token.isActive)
-        // What comes after the root's end is not delivered.
+        // A change after the root's end is not delivered.
         axle.wheel.value.pressure.value = 3
         try Process.settle()
         let last =

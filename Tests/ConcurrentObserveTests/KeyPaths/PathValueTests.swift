@@ -81,7 +81,7 @@ extension Promises.PathValueTests {
             let step = steps.increment()
             switch step % 4 {
             case 0: car.axle.value.wheel.value = wheels[step / 4 % 3]
-            // What a wheel has says which one it is.
+            // A pressure names its wheel: it is the wheel's index, modulo three.
             default: wheels[step % 3].pressure.value = step * 3 + step % 3
             }
         }

@@ -126,7 +126,7 @@ extension Promises.ObservablePropertyTests {
             weak.observe { _ in }, weak.observe(delivery: .serial()) { _ in },
             registry.observe { _ in }, registry.observe(delivery: .serial()) { _ in },
         ]
-        // Of another object: observations of its root.
+        // This path begins at another object: it counts there, as an observation of `fleet.car`.
         let through = fleet.observe(\.car.axle.wheel.pressure) { _ in }
         let iterators = (car.axle.values().makeAsyncIterator(), weak.values().makeAsyncIterator())
         #expect(car.axle.observationCount == 5)

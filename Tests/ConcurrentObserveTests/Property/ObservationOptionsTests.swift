@@ -64,7 +64,7 @@ extension Promises.ObservationOptionsTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test("Of an optional, nil is a value, not the lack of one")
+    @Test("An optional's nil is a value, not the lack of one")
     func optional() {
         let property = Observed<String?>(nil)
         let (received, one) = (ReceivedChanges<String?>(), ReceivedChanges<String?>())
@@ -140,7 +140,7 @@ extension Promises.ObservationOptionsTests {
         withExtendedLifetime(token) {}
     }
 
-    @Test("Those who have not asked receive nothing before the change; all prior deliveries come first")
+    @Test("Observers without `.prior` receive nothing before the change; all prior deliveries come first")
     func priorBesideOthers() {
         let property = Observed(0)
         let order = Log<String>()

@@ -89,7 +89,7 @@ extension Promises.ObservedCompareExchangeTests {
         property.clear()
     }
 
-    @Test("Of several threads that expect the same value one wins, each time")
+    @Test("If several threads expect the same value, one wins, each time")
     func oneWinner() throws {
         for round in 0..<300 {
             let property = Observed(String(number: round))

@@ -96,7 +96,7 @@ extension Promises.P02VersionsTests {
         #expect(changes.first?.old == Value(number: 0))
         #expect(zip(changes, changes.dropFirst()).allSatisfy { $0.new == $1.old })
         #expect(changes.last?.new == property.value)
-        // What exchange has returned are links of the same chain, none twice.
+        // The values that `exchange` returned are links of the same chain, none twice.
         #expect(Set(returned.entries).count == returned.count)
         #expect(Set(returned.entries).isSubset(of: changes.map { $0.old!.number }))
         withExtendedLifetime(token) {}

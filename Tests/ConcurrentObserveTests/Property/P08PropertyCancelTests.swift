@@ -108,7 +108,7 @@ extension Promises.P08PropertyCancelTests {
             for round in 0..<25_000 {
                 let isOver = Flag()
                 let token = property.observe { (change: Change<Pair>) in
-                    // What this very thread changes below comes after the cancellation.
+                    // The change below is made by this very thread, after the cancellation.
                     if isOver.isSet, change.new.number == thread { mistakes.increment() }
                 }
                 token.cancel()

@@ -94,7 +94,7 @@ extension Promises.P11PropertyRetainsNothingTests {
         }
         #expect(weak.object != nil)
         weak.object?.value = nil
-        // What is replaced dies on a thread of the library, and the property with it.
+        // The replaced value dies on a thread of the library, and the property dies with it.
         try eventually("the end of the property") { weak.object == nil }
     }
 }

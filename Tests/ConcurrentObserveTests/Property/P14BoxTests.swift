@@ -118,7 +118,7 @@ extension Promises.P14BoxTests {
             }
         }
         try eventually("the last change") { filled.value == threadCount }
-        // What else belongs to a thread is less than half of that.
+        // Everything else that belongs to a thread takes less than half of this bound.
         try eventually("the end of the boxes") {
             Int(heap_bytes_in_use()) - Int(before) < threadCount * 10_000
         }

@@ -169,7 +169,7 @@ extension Promises.P14ValueDestructionTests {
             property.withValue { value in
                 property.value = Compared(-1)
                 if level + 1 < depth { read(level + 1) }
-                // Of the deeper ones none is held, of the outer ones all.
+                // This level and the outer ones hold their values, the deeper ones none.
                 if anotherThreadFinishes({ _ = try? all.dropFirst(level + 1).forEach { try $0.waitUntilNoneIsLeft() } })
                 {
                     if all.map(\.alive) != (0..<depth).map({ $0 <= level ? 1 : 0 }) {

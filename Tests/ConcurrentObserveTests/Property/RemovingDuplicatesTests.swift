@@ -33,7 +33,7 @@ extension Promises.RemovingDuplicatesTests {
         withExtendedLifetime(tokens) {}
     }
 
-    @Test("Of a path, and of a group behind a transform: replacements are delivered, equal ends are not")
+    @Test("A path delivers replacements, even to an equal value, and no other equal values")
     func paths() {
         let car = Car(1)
         let received = ReceivedChanges<Int>()
@@ -42,7 +42,7 @@ extension Promises.RemovingDuplicatesTests {
         car.axle.value = Axle(1)
         car.setPressure(2)
         car.setPressure(2)
-        // That the path leads elsewhere is delivered in any case.
+        // A replacement on the path is always delivered.
         #expect(received.lines == ["pathChanged(depth: 0) 1 → 1 @2", "valueChanged 1 → 2 @3"])
         withExtendedLifetime(token) {}
     }

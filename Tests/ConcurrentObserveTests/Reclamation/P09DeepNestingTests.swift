@@ -69,8 +69,8 @@ extension Promises.P09DeepNestingTests {
         #expect(ends.value == 0)
         mayReturn.happen()
         try halfway.wait()
-        // What was called in the levels that have been left is destroyed, what the outer ones call
-        // is not.
+        // The observer of the levels that have returned is destroyed. The outer levels still use
+        // theirs.
         try eventually("the end of the inner observation") { ends.value == 1 }
         #expect(inner.cancelAndWaitBlocking() == .finished)
         mayEnd.happen()

@@ -78,7 +78,8 @@ extension Promises.P16BlockedSourceTests {
         let (blocked, others) = (Lives(), Lives())
         let begun = Flag()
         let registry = ObserverRegistry<Int>()
-        // So many at once that a thread takes several. The first waits for all that come after it.
+        // Many observations end at once, so that a deinit thread takes several of them. The first
+        // one blocks until all others are destroyed.
         let first = Slot(
             blocked.make {
                 begun.set()

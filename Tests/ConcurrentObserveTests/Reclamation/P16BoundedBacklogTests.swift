@@ -116,7 +116,7 @@ extension Promises.P16BoundedBacklogTests {
             }
         }
         constant.cancel()
-        // Of a million: the library's own limits let some 75,000 wait.
+        // The library's own limits let some 75,000 of the million wait.
         #expect(mostBacklog < 100_000)
         #expect(Process.residentBytes - before < 32 << 20)
         try Process.settle()

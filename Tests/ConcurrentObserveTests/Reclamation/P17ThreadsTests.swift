@@ -29,7 +29,7 @@ extension Promises.P17ThreadsTests {
         #expect(calls.value == bursts * width)
         // The threads of the library and of the pool come on top of the burst's.
         #expect(ConcurrentObserveDiagnostics.current().threadRecords <= before + width + 16)
-        // What threads have retired that exist no more is reclaimed all the same.
+        // Items that ended threads have retired are reclaimed all the same.
         try lives.waitUntilNoneIsLeft()
         #expect(constant.cancelAndWaitBlocking() == .finished)
         try Process.settle()

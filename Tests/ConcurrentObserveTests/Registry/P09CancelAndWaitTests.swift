@@ -74,7 +74,7 @@ extension Promises.P09CancelAndWaitTests {
         let before = heap_bytes_in_use()
         makePairs(100_000)
         try Process.settle()
-        // So many observers would be six megabytes. The library keeps 4,096 of them for reuse.
+        // A hundred thousand observers would take six megabytes. The library keeps 4,096 for reuse.
         #expect(Int(heap_bytes_in_use()) - Int(before) < 1_000_000)
     }
 
@@ -89,7 +89,7 @@ extension Promises.P09CancelAndWaitTests {
         let before = heap_bytes_in_use()
         try make(20_000)
         try Process.settle()
-        // What the observers share with their registry would be more than two megabytes.
+        // The cores that observers share with these registries would take more than two megabytes.
         #expect(Int(heap_bytes_in_use()) - Int(before) < 1_000_000)
     }
 

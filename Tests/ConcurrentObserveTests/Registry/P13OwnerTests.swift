@@ -230,7 +230,7 @@ extension Promises.P13OwnerTests {
     func endedKeepsNoMemory(form: Int) throws {
         let (registry, property, lives) = (ObserverRegistry<Int>(), Observed(0), Lives())
         let owner = lives.make()
-        // Of unowned references: they keep the memory.
+        // Each unowned reference keeps the object's memory, so they are counted.
         let before = _getUnownedRetainCount(owner)
         let token =
             switch form {

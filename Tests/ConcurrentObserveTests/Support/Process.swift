@@ -5,6 +5,12 @@ import Glibc
 
 /// The process that the tests run in.
 enum Process {
+    /// Whether the library was built for systems that have POSIX threads only. The build reads the
+    /// same variable.
+    static var isPortable: Bool {
+        unsafe getenv("CONCURRENT_OBSERVE_PLATFORM").map { unsafe String(cString: $0) } == "portable"
+    }
+
     /// Bytes of memory that are resident.
     static var residentBytes: Int { pages(at: 1) * Int(sysconf(Int32(_SC_PAGESIZE))) }
 

@@ -25,7 +25,7 @@ final class Signal: Sendable {
     private let name: String
     private let semaphore = DispatchSemaphore(value: 0)
 
-    /// - Parameter name: What happens, for the message of a wait that fails.
+    /// - Parameter name: The event, for the message of a wait that fails.
     init(_ name: String) { self.name = name }
 
     /// Lets everybody who waits go on, now and later.
@@ -58,9 +58,11 @@ final class Signal: Sendable {
     }
 }
 
-/// Waits until `condition` holds, looking at it again and again; throws after the patience.
+/// Waits until `condition` holds, and looks at it again and again; throws after the patience.
 ///
-/// For what the library does by itself and does not signal. - Returns: How long it took.
+/// It serves for events of the library that signal nothing.
+///
+/// - Returns: How long it took.
 @discardableResult
 func eventually(_ what: String, _ condition: () -> Bool) throws -> Duration {
     let begin = ContinuousClock.now

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An object that is not kept.
+/// A weak reference to an object.
 final class Weak<Object: AnyObject & Sendable>: Sendable {
     private weak let reference: Object?
 

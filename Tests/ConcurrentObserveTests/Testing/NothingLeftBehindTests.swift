@@ -61,7 +61,7 @@ extension Promises.NothingLeftBehindTests {
         #expect(kept.count > 0)
     }
 
-    @Test("What ends in time is no issue: tokens, sequences, waits, owners")
+    @Test("Tokens, sequences, waits and owners that end in time are no issue")
     func nothing() async throws {
         final class Owner: Sendable {}
         let property = Observed(0)
@@ -114,7 +114,7 @@ extension Promises.NothingLeftBehindTests {
         signal.happen()
     }
 
-    @Test("What a test throws is thrown, and what it leaves is reported")
+    @Test("A test's error is thrown on, and what the test leaves is reported")
     func thrown() async throws {
         struct Failure: Error {}
         let property = Observed(0)

@@ -27,7 +27,7 @@ extension Promises.QuietTests {
         token.cancel()
     }
 
-    @Test("What a delivery sends is delivered, too")
+    @Test("Quiet waits also for the deliveries that a delivery causes")
     func cascade() async throws {
         let properties = (0..<6).map { _ in Observed(0) }
         // The last first: waiting for one mailbox after the other once does not do.
@@ -76,7 +76,7 @@ extension Promises.QuietTests {
         #expect(count.value == 400 && deaths.value == 400)
     }
 
-    @Test("What is not quiet is named")
+    @Test("The error names the observer that is not quiet")
     func notQuiet() async throws {
         let (signal, property) = (Signal("the end"), Observed(0))
         let token = property.observe(delivery: .queue(queue)) { _ in signal.hold() }

@@ -40,7 +40,7 @@ extension Promises.RecordingTests {
         try values.expectNoEvents()
     }
 
-    @Test("Waits for what is delivered elsewhere")
+    @Test("Waits for deliveries on other threads")
     func deliveries() async throws {
         let property = Observed(0)
         let recordings = [
@@ -52,7 +52,7 @@ extension Promises.RecordingTests {
         #expect(recordings[2].token?.deliveryCounts?.received == 100)
     }
 
-    @Test("Eight threads change what is recorded: every change is there, once")
+    @Test("Eight threads change the recorded sources: every change is there, once")
     func race() async throws {
         let (property, registry) = (Observed(0), ObserverRegistry<Int>())
         let (inline, serial, events) = (property.record(), property.record(delivery: .serial()), registry.record())
@@ -82,7 +82,7 @@ extension Promises.RecordingTests {
         #expect(property.observationCount == 0)
     }
 
-    @Test("A difference names what is missing and what is too much, line by line, at the call")
+    @Test("A difference names missing and surplus events, line by line, at the call")
     func difference() async throws {
         let line = #_sourceLocation.line + 5
         let issues = try await recordedIssues {

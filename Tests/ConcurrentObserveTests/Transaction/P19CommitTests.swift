@@ -13,7 +13,7 @@ private struct Refusal: Error, Equatable {}
 // MARK: - What a commit changes
 
 extension Promises.P19CommitTests {
-    @Test("P19 All that the body sets changes once; what it leaves alone does not change")
+    @Test("P19 Each member that the body sets changes once; the others do not change")
     func changes() {
         let (from, to, other) = (Observed(100), Observed(0), Observed("other"))
         let moved = Group(from, to, other).commit { transaction in
@@ -41,7 +41,7 @@ extension Promises.P19CommitTests {
         #expect(group.value == ("b", [1, 2, 3]))
     }
 
-    @Test("P19 A body that throws publishes nothing, and its error is the caller's")
+    @Test("P19 A body that throws publishes nothing, and the caller gets its error")
     func throwing() throws {
         let lives = Lives()
         let (first, second) = (Observed(lives.make()), Observed(0))
@@ -62,7 +62,7 @@ extension Promises.P19CommitTests {
         withExtendedLifetime(tokens) {}
     }
 
-    @Test("P19 Values of every kind: bits, strings, objects, boxes; what is replaced is destroyed once")
+    @Test("P19 Values of every kind: bits, strings, objects, boxes; replaced values are destroyed once")
     func kinds() throws {
         let lives = Lives()
         do {
@@ -172,7 +172,7 @@ extension Promises.P19CommitTests {
         #expect(first.version == second.version && first.value == Int(first.version))
     }
 
-    @Test("P19 Commits of groups in any order, modify, sets and registrations never wait in a ring; no change is lost")
+    @Test("P19 Commits of groups in any order, modify, sets and registrations never deadlock, and lose no change")
     func noDeadlock() throws {
         let properties = (0..<4).map { _ in Observed(0) }
         let commits = Counter()
@@ -295,7 +295,7 @@ enum CommitMisuse: String, CaseIterable, Codable, Sendable {
 }
 
 extension Promises.P19CommitTests {
-    @Test("P19 What is not allowed in a body traps and says why", arguments: CommitMisuse.allCases)
+    @Test("P19 A forbidden operation in a body traps and says why", arguments: CommitMisuse.allCases)
     func misuse(misuse: CommitMisuse) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) { [misuse] in
             Process.limitLife(seconds: 20)
@@ -305,7 +305,7 @@ extension Promises.P19CommitTests {
         #expect(text.contains("ConcurrentObserve: " + misuse.message), "\(text.prefix(1_000))")
     }
 
-    @Test("P8 P19 Inside a body observations are ended and others begun, and what dies there is announced afterwards")
+    @Test("P8 P19 A body may end and begin observations; the death of a referent in it is announced afterwards")
     func allowed() {
         let (first, second, other) = (Observed(0), Observed(0), Observed(0))
         let weak = WeakObserved<Referent>()

@@ -11,7 +11,7 @@ extension Promises {
 private struct Overdrawn: Error {}
 
 extension Promises.P19DerivedDraftTests {
-    @Test("P19 A body reads a derived value of what it has set, and nothing is published of that")
+    @Test("P19 A body reads a derived value of its drafts, and nothing of it is published")
     func transfer() {
         let (from, to) = (Observed(100), Observed(0))
         let total = Derived(from, to) { $0 + $1 }
@@ -38,7 +38,7 @@ extension Promises.P19DerivedDraftTests {
         token.cancel()
     }
 
-    @Test("P19 It reads drafts by every way that leads to a member")
+    @Test("P19 A derived value reads drafts by every way that leads to a member")
     func ways() {
         let car = Car(1)
         let (mileage, text, owner, spare) = (car.mileage, Observed("a"), WeakObserved<Referent>(), Observed(7))
@@ -73,7 +73,7 @@ extension Promises.P19DerivedDraftTests {
         withExtendedLifetime(new) {}
     }
 
-    @Test("P19 What no body sets is read of one moment, though other threads change it")
+    @Test("P19 A derived value in a body reads all other properties as of one moment, while threads change them")
     func others() throws {
         let (member, left, right, isDone) = (Observed(0), Observed(0), Observed(0), Observed(false))
         let difference = Derived { get in get(member) + get(left) - get(right) }
@@ -98,7 +98,7 @@ extension Promises.P19DerivedDraftTests {
         try writer.join()
     }
 
-    @Test("P19 What a derived value makes of drafts is destroyed, and errors of its function are its value")
+    @Test("P19 Results that were derived from drafts are destroyed, and errors of the function are its value")
     func lives() throws {
         let lives = Lives()
         do {

@@ -43,7 +43,7 @@ extension Promises.P21CommitNumberTests {
     }
 
     @Test(
-        "P21 What no commit has made has no number: sets, modify, comparisons, initial and prior deliveries, relinked paths"
+        "P21 Changes outside a commit have no number: sets, modify, comparisons, initial and prior deliveries"
     )
     func none() {
         let (first, second) = (Observed(0), Observed(0))
@@ -59,7 +59,7 @@ extension Promises.P21CommitNumberTests {
         withExtendedLifetime(tokens) {}
     }
 
-    @Test("P21 A group's change that no commit has made stands beside one that a commit has made, without its number")
+    @Test("P21 A group delivers a commit's change with its number, and a callback's own change without one")
     func between() {
         let (first, second) = (Observed(0), Observed(0))
         let group = Group(first, second)
@@ -89,7 +89,7 @@ extension Promises.P21CommitNumberTests {
         #expect(Set(log.entries.compactMap { $0 }).count == 4_000)
     }
 
-    @Test("Changes that a test makes can belong to a commit")
+    @Test("A test can make a change that belongs to a commit")
     func made() {
         let change = Change(reason: .valueChanged, old: 1, new: 2, version: 3, commit: 4)
         #expect(change.commit == 4 && change != Change(reason: .valueChanged, old: 1, new: 2, version: 3))

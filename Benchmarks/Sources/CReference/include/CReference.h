@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What the library is compared with: the same notification written in C, an array of function pointer and context
-// that is walked inside an inlined read section of liburcu.
+// The library is compared with this code: the same notification written in C. It walks an array of
+// function pointer and context inside an inlined read section of liburcu.
 
 #ifndef CREFERENCE_H
 #define CREFERENCE_H
 
 #include <stddef.h>
 
-/// The counter that an observer adds to, and state around it: as much as `Counter` of the benchmark stores.
+/// The counter that an observer adds to, and state around it: as much as `Counter` of the benchmark
+/// stores.
 struct creference_counter {
     void *_Nullable header[2];
     long value;
@@ -26,10 +27,12 @@ struct creference_list {
     struct creference_entry entries[];
 };
 
-/// A list of `count` observers, each with a counter of its own, and of one of three functions in turn.
+/// A list of `count` observers, each with a counter of its own, and of one of three functions in
+/// turn.
 struct creference_list *_Nonnull creference_list_make(size_t count);
 
-/// A list of one observer that adds to the calling thread's tally, so that threads share nothing but the list.
+/// A list of one observer that adds to the calling thread's tally, so that threads share nothing
+/// but the list.
 struct creference_list *_Nonnull creference_list_make_tallying(void);
 
 void creference_list_free(struct creference_list *_Nonnull list);
@@ -58,7 +61,8 @@ size_t creference_heap_bytes(void);
 /// Bytes of the allocation that begins at `address`.
 size_t creference_usable_bytes(const void *_Nonnull address);
 
-/// Counts the calls of malloc and its kin, on all threads, from now on. Returns how many have been counted before.
+/// Counts the calls of malloc and its kin, on all threads, from now on. Returns how many have been
+/// counted before.
 long creference_begin_counting_allocations(void);
 
 /// Ends it. Returns how many have been counted.
@@ -67,7 +71,8 @@ long creference_end_counting_allocations(void);
 /// How often the calling thread has called malloc and its kin.
 long creference_thread_allocations(void);
 
-/// Calls `body` with `context`. Callgrind counts what is executed in here (see Scripts/check-counts.sh).
+/// Calls `body` with `context`. Callgrind counts what is executed in here (see
+/// Scripts/check-counts.sh).
 void creference_counted(void (*_Nonnull body)(void *_Nonnull context), void *_Nonnull context);
 
 /// Executes so many instructions, or more.

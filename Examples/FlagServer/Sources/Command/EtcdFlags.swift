@@ -133,7 +133,7 @@ extension EtcdMirror where Engine == EtcdEngine, Value == Flag {
         return SourceState(
             source: "etcd",
             state: state.name,
-            // What `/readyz` compares with its limit: for how long changes may have been missing.
+            // How long changes may have been missing; `/readyz` compares it with its limit.
             staleSeconds: state.isReady ? nil : lag.value.age.map { $0 / .seconds(1) },
             error: state.error.map { "\($0)" },
             revision: position.value,

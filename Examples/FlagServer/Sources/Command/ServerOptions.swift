@@ -15,7 +15,7 @@ struct ServerOptions: ParsableArguments {
     @Option(help: "The port to listen at, 8080 unless given; 0 for any that is free.")
     var port: Int?
 
-    @Option(help: "What to log: \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")).")
+    @Option(help: "The lowest level to log: \(Logger.Level.allCases.map(\.rawValue).joined(separator: ", ")).")
     var logLevel: String?
 
     @Option(help: "How to log: text, or json, a line for each object.")

@@ -27,7 +27,7 @@ struct EventStream: Sendable {
     ///   - seen: The version that the client has from an earlier stream, of this server or another
     ///     on the same source; nil for none.
     ///   - send: Returns when the client can take more; meanwhile changes wait in the mailboxes.
-    /// - Throws: What `send` throws.
+    /// - Throws: The error that `send` throws.
     func run(after seen: UInt64?, _ send: (ServerSentEvent) async throws -> Void) async throws {
         metrics.open.increment()
         defer { metrics.open.decrement() }

@@ -31,7 +31,7 @@ package struct FlagService: Sendable {
 
     /// Runs the application until the process is asked to end by SIGTERM or SIGINT.
     ///
-    /// - Throws: What a service throws, above all that it cannot listen.
+    /// - Throws: The error of a service, above all if it cannot listen.
     package func run() async throws {
         var configuration = ServiceGroupConfiguration(
             services: [application],

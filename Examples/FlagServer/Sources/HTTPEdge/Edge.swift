@@ -44,7 +44,7 @@ package struct Edge: Sendable {
     /// stream has ended. A connection that does not end within `shutdownLimit` is closed.
     ///
     /// - Parameters:
-    ///   - services: What runs beside the requests, and ends after them.
+    ///   - services: Services that run beside the requests, and end after them.
     ///   - routes: Adds the service's routes. It is called twice.
     package func application(
         services: [any Service],

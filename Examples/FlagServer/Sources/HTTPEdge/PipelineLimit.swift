@@ -19,8 +19,8 @@ final class PipelineLimit: ChannelDuplexHandler, RemovableChannelHandler {
     init(_ most: Int) { self.most = most }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // What was read together with one request too many comes also after the connection is
-        // closed.
+        // Parts that were read together with one request too many still come after the connection
+        // is closed.
         guard waiting <= most else { return }
         if case .head = unwrapInboundIn(data) { waiting += 1 }
         if waiting <= most { context.fireChannelRead(data) } else { context.close(promise: nil) }

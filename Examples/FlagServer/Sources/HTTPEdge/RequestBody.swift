@@ -9,7 +9,7 @@ extension Request {
     ///
     /// - Parameters:
     ///   - limit: The most bytes it may have.
-    ///   - form: What a right body looks like.
+    ///   - form: The form of a right body, for the message of an error.
     package func decoded<Content: Decodable>(
         as type: Content.Type = Content.self,
         upTo limit: Int,

@@ -44,7 +44,7 @@ package final class TextMetrics: MetricsFactory {
         let labels = dimensions.map { "\(Self.name($0))=\"\(Self.escaped($1))\"" }.joined(separator: ",")
         return families.withLock { families in
             var family = families[name] ?? Family(kind: kind)
-            // What has the name of another kind is measured, and not shown.
+            // A metric whose name belongs to another kind is measured, but not shown.
             guard family.kind == kind else { return Measure(isHistogram: kind == .histogram) }
             let measure = family.measures[labels] ?? Measure(isHistogram: kind == .histogram)
             family.measures[labels] = measure
@@ -85,7 +85,7 @@ package final class TextMetrics: MetricsFactory {
         measure(.histogram, label, dimensions)
     }
 
-    // What was measured stays to be read.
+    // Destroying a handler keeps its measure, which can still be read.
     package func destroyCounter(_ handler: any CounterHandler) {}
     package func destroyMeter(_ handler: any MeterHandler) {}
     package func destroyRecorder(_ handler: any RecorderHandler) {}

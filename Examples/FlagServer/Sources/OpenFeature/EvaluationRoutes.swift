@@ -42,7 +42,7 @@ package struct EvaluationRoutes<State: Sendable>: Sendable {
             }
     }
 
-    /// - Parameter name: What an error names.
+    /// - Parameter name: The flag that an error names.
     private func answer<Answer: Encodable>(
         _ request: Request,
         _ name: String?,

@@ -71,7 +71,11 @@ private struct ProviderChanges<State: Sendable>: AsyncSequence, Sendable {
         /// How many commits the client was not sent so far.
         private var dropped: UInt64 = 0
 
-        init(commits: ObservationSequence<Change<[State]>>.AsyncIterator, provider: FlagProvider<State>, counter: Counter) {
+        init(
+            commits: ObservationSequence<Change<[State]>>.AsyncIterator,
+            provider: FlagProvider<State>,
+            counter: Counter
+        ) {
             (self.commits, self.provider, self.counter) = (commits, provider, counter)
         }
 

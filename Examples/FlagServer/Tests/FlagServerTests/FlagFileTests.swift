@@ -105,7 +105,7 @@ struct FlagFileTests {
         }
     }
 
-    @Test("Of a file that was never good there are no flags")
+    @Test("A file that was never good gives no flags")
     func neverGood() async throws {
         try write("nonsense")
         let service = await service()

@@ -62,7 +62,7 @@ import Foundation
 
     /// Runs one statement.
     ///
-    /// - Parameter parameters: Those of the statement, as text.
+    /// - Parameter parameters: The statement's parameters, as text.
     /// - Throws: `MirrorError`, `CancellationError`.
     package nonisolated(nonsending) func query(_ statement: String, _ parameters: [String] = []) async throws -> Rows {
         // Safe: the copies live until they are freed, after the call that reads them.

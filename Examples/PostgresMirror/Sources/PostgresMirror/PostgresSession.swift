@@ -105,7 +105,7 @@ public struct PostgresSession: MirrorSession {
         var next = revision
         var history: UInt64?
         while true {
-            // Those that come from here on are not of what the statement sees.
+            // The statement may not see the changes of notifications that come from here on.
             connection.dropNotifications()
             while true {
                 let last = next + Self.batch - 1

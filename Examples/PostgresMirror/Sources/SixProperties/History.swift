@@ -8,7 +8,7 @@ struct History {
 
     var revisions: [Int64: Changes] = [:]
 
-    /// - Parameter lines: Those of `pg_logical_slot_get_changes`.
+    /// - Parameter lines: The lines of `pg_logical_slot_get_changes`.
     /// - Throws: `Failure` if positions are not in the order of commits.
     init(_ lines: [Substring]) throws {
         var changes: Changes = [:]

@@ -75,7 +75,7 @@ final class Recorder: Sendable {
     /// Checks the six properties that etcd promises of a watch: ordered, unique, reliable, atomic,
     /// resumable, bookmarkable.
     ///
-    /// - Returns: What does not hold.
+    /// - Returns: The violations, each in a sentence.
     func violations(of history: History) -> [String] {
         let steps = steps.withLock { $0 }
         var found: [String] = []

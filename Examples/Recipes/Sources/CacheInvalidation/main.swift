@@ -55,7 +55,7 @@ final class LabelCache: Sendable {
             let label = "\(product.name) \(product.price.value * (100 + shop.taxRate.value) / 100)"
             let isCurrent = entry.withLock { entry in
                 entry.computed += 1
-                // What was read may be older than the invalidation that came in between.
+                // If an invalidation came in between, the values that were read may be older.
                 guard entry.generation == generation else { return false }
                 entry.label = label
                 return true

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
-// What a user may do follows from the user and the policy. No request is judged by the rights of
-// one and the state of the other that were never there together.
+// The user and the policy decide what a user may do. No request is judged by the rights of one and
+// the state of the other that were never there together.
 
 import ConcurrentObserve
 import Dispatch

@@ -28,7 +28,7 @@ struct CalibrateCommand: ParsableCommand {
     var engine: [CalibratedEngine] = []
 
     @Option(
-        help: "For one defect and engine; a minute without this. \(DurationArgument.help)",
+        help: "How long an engine looks for one defect; without it, a minute. \(DurationArgument.help)",
         transform: DurationArgument.init(parsing:)
     )
     var budget = DurationArgument(.seconds(60))

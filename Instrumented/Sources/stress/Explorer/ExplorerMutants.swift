@@ -8,9 +8,9 @@ enum ExplorerMutants {
     /// How often each failing schedule is replayed.
     private static var repetitions: Int { 10 }
 
-    /// Prints what each took, as it is found.
+    /// Looks for seeded bugs, and prints how long each took, as soon as it is found.
     ///
-    /// - Parameter bugs: Those that are looked for; if empty, all.
+    /// - Parameter bugs: The bugs to look for; if empty, all.
     static func run(_ bugs: [SeededBug]) -> [Kill] {
         let chosen = ExplorerMutant.all.filter { bugs.isEmpty || bugs.contains($0.bug) }
         var table = TextTable([

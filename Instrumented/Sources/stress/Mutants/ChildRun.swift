@@ -97,9 +97,8 @@ struct ChildRun {
 extension Mutant {
     /// Looks for this bug until something that it names has caught it or its budget is over.
     ///
-    /// What a bug breaks first may be another invariant than those that prove it; then further
-    /// seeds are tried, for the time that is left. A run in which nothing shows has used up the
-    /// budget.
+    /// A bug may first break an invariant that does not prove it. Then further seeds are tried, for
+    /// the time that is left. A run in which nothing shows has used up the budget.
     func hunt(seed: UInt64, within budget: Duration) throws -> (catcher: Catcher?, outcome: ChildRun.Outcome) {
         let start = nanoseconds()
         let end = start + UInt64(budget.seconds * 1e9)

@@ -21,7 +21,11 @@ extension Mutant {
             at: "derived.look"
         ),
         Mutant(.aLateResultReplacesANewerOne, "async-runs", [.invariant("P22.async-order")]),
-        Mutant(.aLateStartOvertakesANewerOne, "async-runs", [.invariant("P22.async-last"), .invariant("P22.async-order")]),
+        Mutant(
+            .aLateStartOvertakesANewerOne,
+            "async-runs",
+            [.invariant("P22.async-last"), .invariant("P22.async-order")]
+        ),
         Mutant(.anEqualResultIsAChange, "derived-graphs", [.invariant("P24.silent-when-equal")]),
         Mutant(.anErrorStays, "derived-graphs", [.invariant("P25.errors")]),
         Mutant(

@@ -27,7 +27,7 @@ extension Mutant {
             [
                 .invariant("P19.one-seen-all-seen"), .invariant("P20.present-together"),
                 .invariant("P19.never-backwards"), .invariant("P2.version-fits"),
-                // What the group's observers receive is read after the decision.
+                // The group reads the changes for its observers after the decision.
                 .invariant("P21.whole"), .invariant("P21.once"),
             ],
             at: "commit.decided"

@@ -57,7 +57,7 @@ public struct Defect: Sendable {
             name: "membarrier skips the walker's thread",
             test: Protocol.weakening(
                 "current and tombstone",
-                "return curcu_membarrier()",
+                "return cplatform_membarrier()",
                 "membarrier → a fence of the caller's"
             ),
             found: Set(Target.allCases)

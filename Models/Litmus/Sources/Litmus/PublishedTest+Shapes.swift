@@ -43,7 +43,7 @@ extension PublishedTest {
         ),
         .forbidden(lb("LB+BEQ4", release, P(1, ldr("y", "b"), branch("b"), str("x", 1)))),
         .allowed(lb("LB+CSEL4", release, P(1, ldr("y", "b"), str("x", 1)))),
-        // What is compared is not what was loaded, and what is stored is a constant.
+        // These compare a register that was not loaded. All but one store a constant.
         .allowed(lb("LB+rel+BEQ", release, P(1, ldr("y", "b"), branch("unset"), str("x", 7)), 7)),
         .forbidden(lb("LB+rel+BEQ2", release, P(1, ldr("y", "b"), branch("unset"), str("x", .register("b"))))),
         .allowed(lb("LB+rel+BEQ3", release, P(1, ldr("y", "b"), branch("unset"), str("x", 7)), 7)),

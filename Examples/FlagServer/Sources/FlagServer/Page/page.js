@@ -5,9 +5,10 @@ const [body, computed, stream, connection, news, several, drafting, apply, disca
     ["flags", "derived", "stream", "connection", "news", "several", "drafts", "apply", "discard", "access", "token"]
         .map(id => document.getElementById(id));
 const rows = new Map();
-// What is not applied yet, by name.
+// The changes that are not applied yet, by the flag's name.
 const drafts = new Map();
-// What the server counts versions by: it is part of the tags of what was read.
+// The name of the series in which the server counts versions. It is part of the tags of what was
+// read.
 let series = "";
 
 function addRow(to, name) {
@@ -121,7 +122,7 @@ async function send(method, path, flags, headers = {}) {
         access.hidden = answer.status !== 401;
         if (!made) news.textContent = (await answer.json()).error.message;
     } catch { news.textContent = "Nothing was changed: the service does not answer"; }
-    // What was typed and not made is shown no longer.
+    // If the change was not made, the rows without a draft show their last known state again.
     for (const row of body.rows) if (!made && !drafts.has(row.flag.name)) paint(row);
     return made;
 }

@@ -30,7 +30,7 @@ extension Protocol {
                     "reclamation thread",
                     [
                         .store("isSwept", 1, .relaxed).at(poolFile, "isSwept.store(true, ordering: .relaxed)"),
-                        .membarrier.at("Platform/Barriers.swift", "return curcu_membarrier()"),
+                        .membarrier.at("Platform/Barriers.swift", "return cplatform_membarrier()"),
                         seeUse,
                     ]
                 ),

@@ -149,7 +149,7 @@ extension Protocol {
                     [
                         .lock("bodyLock"),
                         Instruction.membarrier
-                            .at("Platform/Barriers.swift", "return curcu_membarrier()"),
+                            .at("Platform/Barriers.swift", "return cplatform_membarrier()"),
                         .load("modifier", .acquiring, into: "modifier")
                             .at(
                                 mutationFile,

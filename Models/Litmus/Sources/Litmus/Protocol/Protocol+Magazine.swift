@@ -19,7 +19,7 @@ extension Protocol {
     private static let unpin = Instruction.store("pin", 0, .releasing)
         .at(pointerFile, "address.store(0, ordering: .releasing)")
     private static let heavy = Instruction.membarrier
-        .at("Platform/Barriers.swift", "return curcu_membarrier()")
+        .at("Platform/Barriers.swift", "return cplatform_membarrier()")
 
     static let pinnedValues: [Test] = [
         Test(

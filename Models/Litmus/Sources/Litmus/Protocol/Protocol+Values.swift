@@ -115,7 +115,7 @@ extension Protocol {
     }
 
     private static let heavy = Instruction.membarrier
-        .at("Platform/Barriers.swift", "return curcu_membarrier()")
+        .at("Platform/Barriers.swift", "return cplatform_membarrier()")
 
     /// A registration beside a body.
     private static func beside(barrier: [Instruction] = [heavy], _ more: [Instruction]) -> Test.Thread {

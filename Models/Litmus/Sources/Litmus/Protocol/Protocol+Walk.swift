@@ -159,7 +159,7 @@ extension Protocol {
         .at(pointerFile, "let object = AsymmetricBarrier.light(fenced: fenced, object)")
     private static let heavy = Instruction.membarrier.at(
         "Platform/Barriers.swift",
-        "return curcu_membarrier()"
+        "return cplatform_membarrier()"
     )
     private static let loadEntryAgain = Instruction.load("entry", .relaxed, into: "entry")
         .at(contentsFile, "let word = word.load(ordering: .relaxed)", after: "var isActive: Bool {")
