@@ -111,4 +111,19 @@ extension Promises.DerivedArticleTests {
         items.value = ["p", "q"]
         #expect(selected.value == "q")
     }
+
+    fileprivate struct Client: Sendable {
+        struct Profile: Sendable { let name: String }
+
+        func profile(of id: Int) async throws -> Profile { Profile(name: "user \(id)") }
+    }
+
+    @Test("The example of a function that suspends")
+    func suspending() async throws {
+        let client = Client()
+        let userID = Observed(17)
+        let profile = AsyncDerived(userID) { id in try await client.profile(of: id) }
+        let name = try await profile.result().name
+        #expect(name == "user 17")
+    }
 }
