@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // An observed derived value is evaluated for the last versions of what it reads, and its observers
-// are notified of that: DerivationCell.refresh and DerivationCell.commit in
-// Derivation/DerivationCell+Committing.swift, DerivedObservation.settle in
+// are notified of that: DerivationNode.refresh and DerivationNode.commit in
+// Derivation/DerivationNode+Committing.swift, DerivedObservation.settle in
 // Derivation/DerivedObservation.swift.
 //
 // The function reads `a`, and `b` where `a` is odd, so that what it depends on changes with `a`.
@@ -61,7 +61,7 @@ byte busy;
 
 #define isStale (atA != a || (readsB && atB != b))
 
-// DerivationCell.refresh, if the record is stale: evaluates without a lock, any threads at once;
+// DerivationNode.refresh, if the record is stale: evaluates without a lock, any threads at once;
 // the first to commit over the record that it began with publishes. After some disturbed runs the
 // function reads copies, which were taken together.
 inline refresh() {

@@ -123,7 +123,7 @@ extension CountedOperation {
             let derived = Derived(Observed(1), Observed(2)) { $0 &+ $1 }
             return { readSingly(derived, $0) }
         },
-        CountedOperation("derived.fire.1-source", Most(instructions: 2_400, allocations: 0.0)) {
+        CountedOperation("derived.fire.1-source", Most(instructions: 2_070, allocations: 0)) {
             let (source, counter) = (Observed(0), Counter())
             let derived = source.map { $0 &+ 1 }
             let token = derived.observe { change in counter.value &+= change.new }

@@ -9,7 +9,7 @@ extension Structure {
             CurrentThread EventCount LibraryThread Lock SwiftRuntime
             """,
             "Hazards": """
-            CallbackAges DeliveryContext Frame FrameScan PendingEvents ReadSection
+            CallbackAges Frame FrameScan PendingEvents ReadSection
             ThreadRecord+Current ThreadRecord+Frames ThreadRecord ThreadRecords WeakReference
             """,
             "Reclamation": """
@@ -23,17 +23,20 @@ extension Structure {
             RegistryCore+Ending RegistryCore TableContents
             """,
             "Property": """
-            MutationLock RunningBody ValueCell ValueEncoding ValueMark
+            DeliveryScope MutationLock RunningBody ValueCell ValueEncoding ValueMark
             """,
             "Transaction": """
             Commit CommitReach GroupMembers Joining Member MemberList Observed+CommitMember
             PropertyList Snapshots Transaction
             """,
+            "Binding": """
+            Propagation
+            """,
             "Delivery": """
             Flush IsolatedObservation OrderedObservation SharedMailbox Subscription
             """,
             "Derivation": """
-            Dependency DependencyCopies DependencySet DerivationCell+Committing DerivationCell
+            Dependency DependencyCopies DependencySet DerivationNode+Committing DerivationNode
             DerivedCycle DerivedObservation DerivedResults EvaluationStack
             """,
         ]

@@ -8,7 +8,7 @@ extension OneWayBinding {
         _ version: UInt64,
         to destination: Observed<Destination>,
         through edge: Edge,
-        from arrival: Arrival,
+        from arrival: DeliveryScope,
         by observer: UInt
     ) {
         let isLatest = arrive(version, by: observer)

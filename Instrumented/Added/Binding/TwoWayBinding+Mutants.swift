@@ -8,7 +8,7 @@ extension TwoWayBinding {
     }
 }
 
-extension Arrival {
+extension DeliveryScope {
     /// Lets a change return to where it came from.
     @usableFromInline
     func echo(through edge: Edge, to destination: SourceIdentity, isBackward: Bool) -> Decision {

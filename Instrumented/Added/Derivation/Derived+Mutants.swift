@@ -13,19 +13,18 @@ extension Collector {
     func leaveAsUnderLock(_ isUnderLock: Bool) { if isUnderLock { leaveForbiddenForUserCode() } }
 }
 
-extension DerivationCell {
+extension DerivationNode {
     /// Holds a lock while a function runs, as if no function ever needed what another thread
     /// evaluates.
-    borrowing func holdIfMutant() -> Bool {
+    final func holdIfMutant() -> Bool {
         guard mutant(.anEvaluationHoldsALock) else { return false }
         evaluating.acquire()
         return true
     }
 
     /// Takes an error for a result that no change of a source concerns.
-    borrowing func errorStays(_ base: borrowing Present, _ collector: Collector, _ derived: any DerivationNode) -> Bool
-    {
-        guard mutant(.anErrorStays), derived.describe(base.words).hasPrefix("failure") else { return false }
+    final func errorStays(_ base: borrowing Present, _ collector: Collector) -> Bool {
+        guard mutant(.anErrorStays), describe(base.words).hasPrefix("failure") else { return false }
         for index in 0..<base.set.count { collector.note(rootOf: base.set, index, base.set.rootVersion(index)) }
         collector.outcome.isSnapshot = true
         return true
@@ -33,9 +32,6 @@ extension DerivationCell {
 }
 
 extension DerivedObservation {
-    /// Makes the links that the sources hold retain the derived value.
-    func retain(_ derived: any DerivationNode) { retained = derived }
-
     /// Ends the links when the closure is destroyed, and not before `cancel()` returns.
     func unlinkLate(_ observer: Observer) {
         _ = observer.whenFinished { [self] _ in

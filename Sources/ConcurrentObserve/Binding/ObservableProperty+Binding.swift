@@ -11,23 +11,23 @@
 // - `TwoWayBinding`: weak references to both sides, both transforms, and the agreement.
 // - `Agreement`: which version of one side is the same change as which version of the other.
 // - `Agreements`: the table of all pairs. A pair has one agreement, however often it is bound.
-// - `Propagation`: one step of a change through bindings. An `Arrival` is the change that a binding
-//   receives, with the steps that led to it.
+// - `Propagation`: one step of a change through bindings. The `DeliveryScope` of the change that a
+//   binding receives leads to the steps before it.
 //
 // The life of a one-way binding:
 // 1. `bind(to:)` makes it and attaches an inline observer to the source, with the destination as
 //    owner. The initial delivery sets the destination before `bind` returns. The binding retains
 //    neither side. (P4, P11)
 // 2. A change of the source calls `pass` on the thread that made it.
-// 3. `Arrival.decision(through:to:)` follows the steps back. `.over`: the change has been here, and
-//    its version is known. `.around`: it comes back with another value, and may set the
+// 3. `DeliveryScope.decision(through:to:)` follows the steps back. `.over`: the change has been
+//    here, and its version is known. `.around`: it comes back with another value, and may set the
 //    destination only if no other change came in between. `.onward`: no such limit.
 // 4. The transform runs under no lock. `Observed.receive` calls `publish(_:if:)` (Property), which
 //    takes the destination's mutation lock and asks its condition. There `arrive` refuses the
 //    change if the binding was cancelled, or if it is not the latest. `arrived` is written only
 //    under that lock, so the destination takes values in the order of the source's versions. (P3)
-// 5. After the unlock `Arrival.propagate` announces the change with the step as the thread's
-//    context, and `receive` retires the replaced value.
+// 5. After the unlock `DeliveryScope.propagate` delivers the change in a scope with the step, and
+//    `receive` retires the replaced value.
 // 6. The binding ends with its token, its source or its destination. (P10, P12, P13)
 //
 // In a two-way binding, `start` makes an observer for each side. `Agreements.join` finds or makes
@@ -40,8 +40,8 @@
 // - No transform runs under a lock of the library, and a condition runs no user code. (P5)
 // - The order of locks: the destination's mutation lock, an agreement's lock.
 //
-// The walk that matters most: `OneWayBinding.pass`, `Arrival.decision(through:to:)`, the transform,
-// `Observed.receive`, `publish(_:if:)`, `arrive`, `Arrival.propagate`, `announce`.
+// The walk that matters most: `OneWayBinding.pass`, `DeliveryScope.decision(through:to:)`, the
+// transform, `Observed.receive`, `publish(_:if:)`, `arrive`, `DeliveryScope.propagate`, `announce`.
 
 extension ObservableProperty {
     /// Makes `destination` follow this property: it takes the present value before the call

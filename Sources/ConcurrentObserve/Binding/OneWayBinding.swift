@@ -59,7 +59,7 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
         let (value, version) = (change.new, change.version)
         // Relaxed: a short cut; `arrive` decides under the destination's mutation lock.
         if arrived.load(ordering: .relaxed) > version { return }
-        let arrival = Arrival(version, of: source, isInitial: change.reason == .initial)
+        let arrival = DeliveryScope.arrival(version, of: source, isInitial: change.reason == .initial)
         let edge = Edge(self, keepsValue: keepsValue, isOfPair: false)
         switch arrival.decision(through: edge, to: destination.observers.identity) {
         case .over:

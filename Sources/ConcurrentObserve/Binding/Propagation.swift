@@ -3,39 +3,32 @@
 /// One step of a change's propagation through bindings: the change that arrived at a binding, and
 /// the change that the binding made from it.
 ///
-/// Bindings run inline, so the whole propagation lies on one thread's stack. A binding that makes a
-/// change announces it with the step as the thread's context. A binding that receives a change
-/// looks whether that step made it. If not, a callback made it, and a new propagation begins there.
-/// A path or a group says which of its changes the step's change has caused. A path also says which
-/// versions of its properties a change shows, whichever thread made it.
+/// Bindings run inline, so the whole propagation lies on one thread's stack. A binding delivers the
+/// change that it makes in a `DeliveryScope` with the step. A binding that receives a change looks
+/// for that scope. If there is none, a callback made the change, and a new propagation begins
+/// there. A path or a group says which of its changes the step's change has caused. A path also
+/// says which versions of its properties a change shows, whichever thread made it.
 ///
 /// A change passes each one-way binding of its propagation at most once, and at most twice if it
 /// comes from a group or a derived value. It passes a pair again after a one-way binding has made a
 /// value: a side that corrects the value that it receives corrects its partner. So cycles end, and
 /// pairs agree.
-internal final class Propagation: AnnouncedChange, @unchecked Sendable {
-    // Unchecked: constants only.
-    fileprivate let step: Step
+internal struct Propagation {
+    let origin: DeliveryScope
+    let edge: Edge
+    /// The version that the binding has made.
+    let version: UInt64
+    /// The property that the binding has changed.
+    let destination: SourceIdentity
+}
 
-    /// The step, from which a propagation is made only when code asks for the context.
-    fileprivate struct Step: ContextStep {
-        let origin: Arrival
-        let edge: Edge
-        /// The version that the binding has made.
-        let version: UInt64
-        /// The property that the binding has changed.
-        let destination: SourceIdentity
-
-        func makeContext() -> DeliveryContext { Propagation(self) }
+extension DeliveryScope {
+    /// The step from which the change was made; nil where a propagation begins.
+    fileprivate var propagation: Propagation? {
+        // Safe: a step is on this thread's stack until the delivery of its change has ended, and so
+        // is every step before it.
+        unsafe step?.assumingMemoryBound(to: Propagation.self).pointee
     }
-
-    fileprivate init(_ step: Step) {
-        self.step = step
-        super.init(step.version, of: step.destination)
-    }
-
-    fileprivate var origin: Arrival { step.origin }
-    fileprivate var edge: Edge { step.edge }
 }
 
 /// A binding, as a propagation identifies it.
@@ -54,54 +47,37 @@ internal struct Edge {
     }
 }
 
-/// A change that a binding receives, and the propagation that led to it.
-///
-/// It does not depend on the values' types, so it is compiled once, and called.
-@usableFromInline
-internal struct Arrival {
-    /// The source of the change. It exists while its change is being announced.
-    private let source: SourceIdentity
-    private let version: UInt64
-    /// The step that caused the change; nil where a propagation begins.
-    private let propagation: Propagation?
-    /// Whether it carries the value that the step made.
-    private let keepsValue: Bool
-    /// Whether a group or a derived value made it from the step's change.
-    private let isCombined: Bool
-    /// The versions that it shows, if it is a path's change.
-    private let shown: ShownVersion?
-
-    /// Makes the arrival of a change that is being delivered on this thread.
+extension DeliveryScope {
+    /// Returns the scope of a change that a binding receives on this thread.
     ///
     /// - Parameter isInitial: Whether it is an initial delivery, which goes to one observer, and
     ///   which no step caused.
     @usableFromInline
-    init(_ version: UInt64, of source: SourceIdentity, isInitial: Bool) {
-        (self.version, self.source) = (version, source)
-        let announced = AnnouncedChange.current(version, of: source)
-        let made = isInitial ? nil : announced
-        propagation = made?.original as? Propagation
-        keepsValue = made?.keepsValue ?? true
-        isCombined = made?.isCombined ?? false
-        shown = announced?.shown
+    static func arrival(_ version: UInt64, of source: SourceIdentity, isInitial: Bool) -> DeliveryScope {
+        let found = current(version, of: source)
+        if let found, !isInitial { return found }
+        return DeliveryScope(version, of: source, showing: found?.shown)
     }
 
-    /// Runs `announcement`, which announces the change that `edge` has made from this one.
+    /// Runs `delivery`, which delivers the change that `edge` has made from this one.
     @usableFromInline
     func propagate(
         through edge: Edge,
         to destination: SourceIdentity,
         version: UInt64,
-        _ announcement: () -> Void
+        _ delivery: () -> Void
     ) {
-        let step = Propagation.Step(origin: self, edge: edge, version: version, destination: destination)
-        DeliveryContext.perform(for: step, announcement)
+        let step = Propagation(origin: self, edge: edge, version: version, destination: destination)
+        // Safe: the step is kept until the scope has ended.
+        unsafe withUnsafePointer(to: step) { step in
+            unsafe DeliveryScope(version, of: destination, madeBy: UnsafeRawPointer(step)).perform(delivery)
+        }
     }
 }
 
 // MARK: - Deciding
 
-extension Arrival {
+extension DeliveryScope {
     /// Says how a binding must treat a change.
     @usableFromInline
     enum Decision {
@@ -128,7 +104,6 @@ extension Arrival {
         // does not know that value. The change passes each one-way binding once, so its propagation
         // ends. (P3)
         var isCorrected = false
-        // The loop copies no arrival: a copy would count its references.
         var (known, keepsValue, next) = (version(of: destination), keepsValue, propagation)
         while true {
             if since == nil, let known {
@@ -154,10 +129,10 @@ extension Arrival {
     /// destination has.
     private func decisionAfterGroup(through edge: Edge) -> Decision {
         var passes = 0
-        var arrival = self
-        while let propagation = arrival.propagation {
+        var next = propagation
+        while let propagation = next {
             if propagation.edge.binding == edge.binding { passes += 1 }
-            arrival = propagation.origin
+            next = propagation.origin.propagation
         }
         return passes < 2 ? .onward : .over(knownAs: version)
     }
@@ -169,7 +144,7 @@ extension Arrival {
         if isCombined { return nil }
         if let known = shown?.version(of: property) { return known }
         guard let propagation else { return source == property ? (version, true) : nil }
-        return propagation.isOf(property) ? (propagation.version, keepsValue) : nil
+        return propagation.destination == property ? (propagation.version, keepsValue) : nil
     }
 }
 
@@ -183,12 +158,12 @@ extension Observed {
     internal func receive(
         _ value: Value,
         through edge: Edge,
-        from arrival: Arrival,
+        from arrival: DeliveryScope,
         if condition: (_ present: UInt64) -> Bool
     ) {
         guard let replaced = publish(value, if: condition) else { return }
         // An observer that registers from now on begins at this version or a later one. Without
-        // observers no callback asks for the context.
+        // observers no callback looks for the scope.
         if observers.isPossiblyObserved {
             arrival.propagate(through: edge, to: observers.identity, version: replaced.version) {
                 announce(replaced, value)

@@ -112,7 +112,7 @@ extension TwoWayBinding {
         _ transform: (Source) -> Destination
     ) {
         let (version, isInitial) = (change.version, change.reason == .initial)
-        let arrival = Arrival(version, of: source, isInitial: isInitial)
+        let arrival = DeliveryScope.arrival(version, of: source, isInitial: isInitial)
         let edge = Edge(self, keepsValue: keepsValue, isOfPair: true)
         var since: UInt64?
         switch arrival.decision(through: edge, to: destinationIdentity) {

@@ -2,7 +2,7 @@
 
 /// How an evaluation found a root, and how to get a reference to that root.
 internal enum Origin {
-    case source(any DerivationRoot)
+    case unretained(any DerivationRoot)
     /// A property that the function retains.
     case retained(any DerivationRoot)
     /// A root of a derived value that the function has read, or of a member of a ring.
@@ -12,7 +12,7 @@ internal enum Origin {
 
     var root: RootReference {
         switch self {
-        case .source(let source), .retained(let source): RootReference(source)
+        case .unretained(let root), .retained(let root): RootReference(root)
         case .copied(let root): root
         case .root(let set, let index): set.object.details!.roots[index]
         }
@@ -26,8 +26,8 @@ internal enum Origin {
     var isRetained: Bool {
         switch self {
         case .retained: true
-        case .source, .copied: false
-        case .root(let set, _): set.object.details.map { $0.roots.isEmpty } ?? true
+        case .unretained, .copied: false
+        case .root(let set, _): set.object.details == nil
         }
     }
 }
@@ -69,7 +69,7 @@ internal struct Collected {
 
     /// Whether all other sources still have the versions that were read.
     var areOthersCurrent: Bool {
-        zip(others, otherVersions).allSatisfy { source, version in source.version == version }
+        zip(others, otherVersions).allSatisfy { other, version in other.version == version }
     }
 }
 
@@ -81,11 +81,7 @@ extension Collected {
     /// - Parameter isSnapshot: Whether the function reads all its sources before it computes.
     func makeSet(isSnapshot: Bool) -> DependencySet {
         let isPlain = isSnapshot && nodes.isEmpty && others.isEmpty && origins.allSatisfy(\.isRetained)
-        return .make(
-            addresses,
-            isPlain ? nil : DependencyDetails(origins.map(\.root), others, nodes, nodes.isEmpty ? [] : steps),
-            isSnapshot: isSnapshot
-        )
+        return .make(addresses, isPlain ? nil : DependencyDetails(self), isSnapshot: isSnapshot)
     }
 
     /// Whether `set` names the same roots and derived values, in the same order. Always false if

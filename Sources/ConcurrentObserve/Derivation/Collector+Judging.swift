@@ -52,7 +52,7 @@ extension Collector {
 
 extension Collector {
     /// Returns the set for what was read: one that the derived value keeps, or a new one.
-    func otherSet(_ derived: borrowing DerivationCell) -> DependencySet {
+    func otherSet(_ derived: DerivationNode) -> DependencySet {
         leaveSet()
         return derived.find(state.collected) ?? state.collected.makeSet(isSnapshot: outcome.retains)
     }

@@ -230,12 +230,12 @@ extension Collector {
     /// Notes the versions of a derived value, if the followed set names this value and its set
     /// next. Otherwise stops following the set and returns false.
     @inline(__always)
-    private func follow(_ node: any DerivationNode, _ child: borrowing Present) -> Bool {
+    private func follow(_ node: DerivationNode, _ child: borrowing Present) -> Bool {
         guard state.followed != nil else { return false }
         let cursor = state.cursor
         if cursor < state.steps.count, state.steps[cursor] < 0 {
             let read = state.nodes[state.nodeVersions.count]
-            if read.address == UInt(bitPattern: ObjectIdentifier(node)), read.words == child.set {
+            if read.address == node.address, read.words == child.set {
                 state.cursor = cursor + 1
                 for index in 0..<child.set.count { put(read.indices[index], child.set.rootVersion(index)) }
                 state.nodeVersions.append(child.version)
@@ -270,11 +270,11 @@ extension Collector {
     }
 
     /// Notes that a root was read.
-    func note(_ source: any DerivationRoot, _ version: UInt64, isRetained: Bool = false) {
-        let address = source.address
-        state.watch?.look(at: source)
+    func note(_ root: any DerivationRoot, _ version: UInt64, isRetained: Bool = false) {
+        let address = root.address
+        state.watch?.look(at: root)
         if !follow(address, version) {
-            add(address, version, isRetained && outcome.retains ? .retained(source) : .source(source))
+            add(address, version, isRetained && outcome.retains ? .retained(root) : .unretained(root))
         }
     }
 
@@ -295,25 +295,25 @@ extension Collector {
     }
 
     /// Notes that a source was read whose roots are not known.
-    func note(_ source: OtherDependency, _ version: UInt64) {
+    func note(_ other: OtherDependency, _ version: UInt64) {
         leaveSet()
         state.collected.steps.append(ReadStep.other)
-        state.collected.others.append(source)
+        state.collected.others.append(other)
         state.collected.otherVersions.append(version)
     }
 
     /// Notes that a derived value was read, and all that it was evaluated from.
-    func note(_ node: any DerivationNode, _ child: borrowing Present) {
+    func note(_ node: DerivationNode, _ child: borrowing Present) {
         if child.set.hasOthers || state.watch != nil || !follow(node, child) { collect(node, child) }
         // If the evaluation was replaced during the reads, the versions may be of several.
         if !child.set.isStill(child.sequence) { state.isTorn = true }
     }
 
     @inline(never)
-    private func collect(_ node: any DerivationNode, _ child: borrowing Present) {
+    private func collect(_ node: DerivationNode, _ child: borrowing Present) {
         let (words, set) = (child.set, child.set.object)
         let roots = words.count == 0 ? [] : node.roots(of: set)
-        if let watch = state.watch { for root in roots { root.source.map(watch.look) } }
+        if let watch = state.watch { for reference in roots { reference.root.map(watch.look) } }
         leaveSet()
         let indices = roots.indices.map { place(words.address($0), words.rootVersion($0), .copied(roots[$0])) }
         state.collected.steps.append(ReadStep.node(state.collected.nodes.count))

@@ -15,9 +15,6 @@ internal protocol DerivationRoot: CommitMember {
     /// The address of the version, in the memory of the property.
     var address: UInt { get }
 
-    /// The identity of the property as a source of changes.
-    var identity: SourceIdentity { get }
-
     /// Registers a link, which is called with every change that begins afterwards.
     func register(_ link: LinkedPath) -> Observer
 
@@ -32,11 +29,6 @@ internal protocol DerivationRoot: CommitMember {
 
 extension Observed: DerivationRoot {
     var address: UInt { cell.address }
-
-    var identity: SourceIdentity {
-        _ = observers.core()
-        return observers.identity
-    }
 
     func register(_ link: LinkedPath) -> Observer {
         let observer = observers.makeVersionedObserver(
@@ -89,18 +81,18 @@ extension Path: Dependency {
         for link in steps.links {
             guard let present = object else { break }
             let property = link.property(in: present)
-            let source = property as! any DerivationRoot
-            let copy = collector.copy(of: source)
+            let dependency = property as! any DerivationRoot
+            let copy = collector.copy(of: dependency)
             let (next, version) = link.sample(copy?.property ?? property)
-            collector.note(source, copy?.version ?? version)
+            collector.note(dependency, copy?.version ?? version)
             object = next
         }
         guard let object, let last = steps.last else { return steps.absent! }
         let property = last.property(in: object)
-        let source = property as! any DerivationRoot
-        let copy = collector.copy(of: source)
+        let dependency = property as! any DerivationRoot
+        let copy = collector.copy(of: dependency)
         let (value, version) = last.snapshot(of: copy?.property ?? property)
-        collector.note(source, copy?.version ?? version)
+        collector.note(dependency, copy?.version ?? version)
         return value
     }
 }
@@ -169,11 +161,11 @@ internal class OtherDependency: @unchecked Sendable {
 
     /// The source's version, or the highest number if the source is gone. It runs the code of the
     /// property's type: the caller must hold no lock. (P5)
-    var version: UInt64 { preconditionFailure("a source has a version") }
+    var version: UInt64 { preconditionFailure("a dependency has a version") }
 
     /// Attaches an observer that calls `follower` with every change. Returns nil if the source is
     /// gone.
-    func attach(_ follower: LinkFollower) -> ObservationToken? { preconditionFailure("a source is observed") }
+    func attach(_ follower: LinkFollower) -> ObservationToken? { preconditionFailure("a dependency is observed") }
 }
 
 internal final class OtherProperty<Property: ObservableProperty>: OtherDependency, @unchecked Sendable {

@@ -49,7 +49,7 @@ internal struct DependencyCopy {
     ///   read.
     func take(_ origins: [Origin]) -> AnyObject? {
         for origin in origins {
-            guard !origin.isHidden, let root = origin.root.source, draftIndex(root.address) == nil else { continue }
+            guard !origin.isHidden, let root = origin.root.root, draftIndex(root.address) == nil else { continue }
             roots[root.address] = root
         }
         if roots.isEmpty { return nil }
@@ -89,7 +89,7 @@ internal struct DependencyCopy {
     }
 
     /// Returns the result of a derived value for the copies, if there is one.
-    func result(of derived: any DerivationNode) -> CopiedResult? {
+    func result(of derived: DerivationNode) -> CopiedResult? {
         snapshot.results[ObjectIdentifier(derived)]
     }
 
@@ -102,23 +102,23 @@ internal struct DependencyCopy {
 /// The copies keep the result of a mixture, too. The evaluation that has read it fails, but the
 /// function has run only once.
 internal final class CopiedResult {
-    let derived: any DerivationNode
+    let derived: DerivationNode
     let words: Latch.Words
     private let isInline: Bool
-    let sources: [(root: any DerivationRoot, version: UInt64)]
-    let others: [(source: OtherDependency, version: UInt64)]
+    let roots: [(root: any DerivationRoot, version: UInt64)]
+    let others: [(other: OtherDependency, version: UInt64)]
     let isTorn: Bool
     /// The level of the lowest evaluation on the thread's stack on whose answer the result depends;
     /// see `RingPart`.
     let lowest: Int
 
     /// Takes over the result of an evaluation, and copies what it has collected.
-    init(_ derived: any DerivationNode, _ collector: Collector) {
+    init(_ derived: DerivationNode, _ collector: Collector) {
         (self.derived, words) = (derived, collector.outcome.result)
         isInline = collector.outcome.isInline
         let read = collector.state.collected
-        sources = read.addresses.indices.compactMap { index in
-            read.origins[index].root.source.map { ($0, collector.state.versions[index]) }
+        roots = read.addresses.indices.compactMap { index in
+            read.origins[index].root.root.map { ($0, collector.state.versions[index]) }
         }
         others = Array(zip(read.others, read.otherVersions))
         isTorn = collector.state.isTorn
@@ -169,13 +169,13 @@ extension Collector {
 
     /// Returns the result of a derived value for a function that runs on copies. The copies keep
     /// the result; it is not published.
-    func evaluateOnCopies(_ derived: any DerivationNode, _ cell: borrowing DerivationCell) -> Latch.Words {
+    func evaluateOnCopies(_ derived: DerivationNode) -> Latch.Words {
         let copies = state.copies!
         if let kept = copies.result(of: derived) { return note(kept) }
         var words: Latch.Words?
-        _ = EvaluationStack.current.perform(derived, cell.place, isOnCopies: true, for: self) { inner in
+        _ = EvaluationStack.current.perform(derived, isOnCopies: true, for: self) { inner in
             inner.begin(on: copies)
-            ThreadRecord.withUserCode { cell.run(inner) }
+            ThreadRecord.withUserCode { derived.run(inner) }
             let result = CopiedResult(derived, inner)
             copies.keep(result)
             words = note(result)
@@ -186,8 +186,8 @@ extension Collector {
 
     /// Notes what a result was made from, and returns its words.
     func note(_ result: CopiedResult) -> Latch.Words {
-        for (root, version) in result.sources { add(root.address, version, .source(root)) }
-        for (source, version) in result.others { note(source, version) }
+        for (root, version) in result.roots { add(root.address, version, .unretained(root)) }
+        for (other, version) in result.others { note(other, version) }
         if result.isTorn { state.isTorn = true }
         if result.lowest < .max { enterRing(result.lowest) }
         return result.words
@@ -219,10 +219,10 @@ extension Derived {
     /// properties. It is not published. Called in the body, on its thread. (P19, P22)
     internal func value(of drafts: DependencyCopies) -> Value {
         var value: Value?
-        _ = EvaluationStack.current.perform(self, cell.place) { collector in
+        _ = EvaluationStack.current.perform(self) { collector in
             collector.begin(on: drafts)
             while true {
-                ThreadRecord.withUserCode { cell.run(collector) }
+                ThreadRecord.withUserCode { run(collector) }
                 let words = collector.outcome.result
                 if collector.outcome.isSnapshot || collector.isConsistent { value = ValueEncoding<Value>.copy(words) }
                 if !collector.outcome.isInline { discard(words) }

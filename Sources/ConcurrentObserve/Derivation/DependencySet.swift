@@ -43,8 +43,8 @@ internal final class DependencySet: ManagedBuffer<DependencySet.Header, UInt64> 
     ///
     /// - Parameter isSnapshot: Whether the function reads all that it needs before it computes.
     static func make(_ addresses: [UInt], _ details: DependencyDetails?, isSnapshot: Bool) -> DependencySet {
-        let (count, nodes) = (addresses.count, details?.nodes.count ?? 0)
-        let size = Place.roots + 2 * count + nodes + (details?.others.count ?? 0)
+        let (count, nodes, others) = (addresses.count, details?.nodes.count ?? 0, details?.others.count ?? 0)
+        let size = Place.roots + 2 * count + nodes + others
         let buffer = DependencySet.create(minimumCapacity: size) { _ in Header(details: details, next: nil) }
         // Safe: `create` makes an object of the class that it is called on.
         let set = unsafe unsafeDowncast(buffer, to: DependencySet.self)
@@ -53,7 +53,7 @@ internal final class DependencySet: ManagedBuffer<DependencySet.Header, UInt64> 
         unsafe memory.initialize(repeating: 0, count: size)
         unsafe memory[Place.sequence] = 1
         unsafe memory[Place.counts] =
-            UInt64(count) | UInt64(nodes) << 32 | (details?.others.isEmpty == false ? DependencyWords.othersMark : 0)
+            UInt64(count) | UInt64(nodes) << 32 | (others == 0 ? 0 : DependencyWords.othersMark)
             | (isSnapshot ? DependencyWords.snapshotMark : 0)
         for (index, address) in addresses.enumerated() { unsafe memory[Place.roots + 2 * index] = UInt64(address) }
         return set
@@ -171,7 +171,7 @@ extension DependencyWords {
     func store(_ body: (DependencyWords) -> Void) -> UInt64 {
         let odd = beginStoring()
         body(self)
-        // Release: pairs with the acquires in `sequence` and in DerivationCell.look(firstOnly:).
+        // Release: pairs with the acquires in `sequence` and in DerivationNode.look(firstOnly:).
         unsafe DependencySet.atomic(memory, Place.sequence).pointee.store(odd &+ 1, ordering: .releasing)
         return odd &+ 1
     }
@@ -186,7 +186,7 @@ extension DependencyWords {
         let odd = unsafe atomic.pointee.load(ordering: .relaxed) | 1
         unsafe atomic.pointee.store(odd, ordering: .relaxed)
         // Release: a reader that loads a word stored below finds the odd sequence, too; pairs with
-        // the fences in isStill(_:) and in DerivationCell.look(firstOnly:).
+        // the fences in isStill(_:) and in DerivationNode.look(firstOnly:).
         atomicMemoryFence(ordering: .releasing)
         return odd
     }
@@ -249,8 +249,8 @@ extension DependencyWords {
 
     @inline(never)
     private var areOthersCurrent: Bool {
-        self.set.object.details!.others.enumerated().allSatisfy { index, source in
-            source.version == set.otherVersion(index)
+        self.set.object.details!.others.enumerated().allSatisfy { index, other in
+            other.version == set.otherVersion(index)
         }
     }
 }

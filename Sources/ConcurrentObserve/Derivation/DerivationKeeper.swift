@@ -12,69 +12,54 @@ import Synchronization
 @usableFromInline
 internal final class DerivationKeeper: @unchecked Sendable {
     // Unchecked: `successor` is guarded by `lock`.
-    /// Returns the program's derived value; nil once the program has released it.
-    private let findOriginal: @Sendable () -> (any DerivationNode)?
-    private let state = Atomic(State.original)
+    /// The program's derived value.
+    private let original: WeakReference
+    /// Whether the program has released it.
+    private let isDecided = Atomic(false)
     private let lock = SourceLock()
-    private var successor: (any DerivationNode)?
+    private var successor: DerivationNode?
 
-    private enum State {
-        /// The program has the derived value.
-        static var original: UInt8 { 0 }
-        static var successor: UInt8 { 1 }
-        /// There is no derived value any more.
-        static var over: UInt8 { 2 }
-    }
-
-    init<Node: DerivationNode>(of derived: Node) {
-        let original = WeakReference(derived)
-        findOriginal = { original.object(as: Node.self) }
-    }
+    init(of derived: DerivationNode) { original = WeakReference(derived) }
 
     /// The derived value, or its successor. Nil if there is no successor, or once a source that the
     /// successor names is gone.
-    var node: (any DerivationNode)? { findOriginal() ?? awaitSuccessor() }
+    var node: DerivationNode? { original.object(as: DerivationNode.self) ?? awaitSuccessor() }
 
     /// The successor, if there is one now.
-    var presentSuccessor: (any DerivationNode)? {
-        // Acquire: pairs with the release in decide(_:).
-        state.load(ordering: .acquiring) == State.successor ? lock.withLock { successor } : nil
-    }
+    var presentSuccessor: DerivationNode? { lock.withLock { successor } }
 
     @inline(never)
-    private func awaitSuccessor() -> (any DerivationNode)? {
+    private func awaitSuccessor() -> DerivationNode? {
         // Another thread has begun the original's `deinit`, and calls decide(_:) before it runs
         // other code.
         Backoff.wait(for: "successor of a derived value") {
-            // Relaxed: presentSuccessor loads the state again.
-            state.load(ordering: .relaxed) == State.original
+            // Relaxed: the lock orders the successor, which is stored before.
+            !isDecided.load(ordering: .relaxed)
         }
         return presentSuccessor
     }
 
     /// Sets what follows the original: a successor or nothing. Called once, in the original's
     /// `deinit`.
-    func decide(_ successor: (any DerivationNode)?) {
-        lock.withLock { self.successor = successor }
-        // Release: pairs with the acquire in presentSuccessor.
-        state.store(successor == nil ? State.over : State.successor, ordering: .releasing)
+    func decide(_ successor: DerivationNode?) {
+        lock.withLock {
+            self.successor = successor
+            // Relaxed: the lock orders what is read because of it.
+            isDecided.store(true, ordering: .relaxed)
+        }
     }
 
     /// Takes the successor out of the keeper. From now on there is no derived value.
-    func takeSuccessor() -> (any DerivationNode)? {
-        // Relaxed: a thread that still loads the earlier state finds no successor under the lock.
-        state.store(State.over, ordering: .relaxed)
-        return lock.withLock { successor.take() }
-    }
+    func takeSuccessor() -> DerivationNode? { lock.withLock { successor.take() } }
 }
 
 // MARK: - Keeping
 
-extension Derived {
+extension DerivationNode {
     /// Returns the keeper, which all observations and sequences of the value share.
     @usableFromInline
-    internal func keeper() -> DerivationKeeper {
-        cell.lock.withLock {
+    internal final func keeper() -> DerivationKeeper {
+        lock.withLock {
             if let presentKeeper { return presentKeeper }
             let new = DerivationKeeper(of: self)
             presentKeeper = new
@@ -82,33 +67,29 @@ extension Derived {
         }
     }
 
-    /// Whether the value belongs to a model. Its observations then end with the model, and do not
-    /// keep the value.
-    internal var isOfModel: Bool {
-        // Relaxed: set before other threads receive the derived value.
-        get { modelMark.load(ordering: .relaxed) }
-        set { modelMark.store(newValue, ordering: .relaxed) }
-    }
-
     /// Makes a successor, if the value has one, and reports it to the keeper. Returns whether there
     /// is a successor. Called in the `deinit`.
-    internal func isSucceeded(in keeper: DerivationKeeper) -> Bool {
+    final func isSucceeded(in keeper: DerivationKeeper) -> Bool {
         let successor = isOfModel ? nil : makeSuccessor()
         successor?.presentKeeper = keeper
         keeper.decide(successor)
         return successor != nil
     }
 
-    private func makeSuccessor() -> Derived? {
+    private final func makeSuccessor() -> DerivationNode? {
         // A successor that names sources has none: it is dropped when a source or the last
         // observation has ended.
         if holdSources != nil { return nil }
-        guard cell.namesSources else { return Derived(succeeding: self, nil) }
+        guard namesSources else { return makeSuccessor(nil) }
         let collector = Collector()
         collector.outcome.isWeakening = true
-        cell.run(collector)
-        return Derived(succeeding: self, collector.state.weakFunction)
+        run(collector)
+        return makeSuccessor(collector.state.weakFunction)
     }
+
+    /// Retains what the function of a successor needs. Returns false if some of it is gone.
+    @inline(__always)
+    final func hold(_ held: inout HeldSources) -> Bool { holdSources?(&held) ?? true }
 }
 
 extension Derived: WeaklyNamed {

@@ -9,7 +9,7 @@ extension Derived: ObservableProperty {
     /// - Complexity: O(roots) if no source has changed.
     public var value: Value {
         @inlinable @inline(__always) get {
-            if ValueEncoding<Value>.isAlwaysInline, let read = cell.look(firstOnly: ValueEncoding<Value>.needsOneWord) {
+            if ValueEncoding<Value>.isAlwaysInline, let read = look(firstOnly: ValueEncoding<Value>.needsOneWord) {
                 return ValueEncoding<Value>.decode(read.words)
             }
             return slowValue()
@@ -24,24 +24,24 @@ extension Derived: ObservableProperty {
     }
 
     @usableFromInline
-    internal func refreshedWords() -> Latch.Words { cell.refresh(self).words }
+    internal func refreshedWords() -> Latch.Words { refresh().words }
 
     /// Returns a copy of a value that holds references, if a direct look shows that the present
     /// evaluation is current; else nil.
     @inlinable @inline(__always)
     internal func copyPinned() -> Value? {
-        guard let read = cell.look(firstOnly: ValueEncoding<Value>.needsOneWord) else { return nil }
+        guard let read = look(firstOnly: ValueEncoding<Value>.needsOneWord) else { return nil }
         return ValueEncoding<Value>.copy(read.words) { read.isStill }
     }
 
     /// The number of changes of the value. The first evaluation has the version 0. Evaluates as
     /// `value` does. (P2)
-    public var version: UInt64 { cell.refresh(self).version }
+    public var version: UInt64 { refresh().version }
 
     /// Returns the present value and its version, which belong together. Evaluates as `value` does.
     public func snapshot() -> (value: Value, version: UInt64) {
         while true {
-            let present = cell.refresh(self)
+            let present = refresh()
             if let value = copy(of: present) { return (value, present.version) }
         }
     }
@@ -62,16 +62,16 @@ extension Derived: ObservableProperty {
     }
 
     @usableFromInline
-    internal func readWords(into collector: Collector) -> Latch.Words { collector.read(self, cell) }
+    internal func readWords(into collector: Collector) -> Latch.Words { collector.read(self) }
 
     @usableFromInline @inline(never)
     internal func readReference(into collector: Collector) -> Value {
         if collector.outcome.isOnCopies {
             // The copies keep what the words reference, or the collector's part in a ring does.
-            return ValueEncoding<Value>.copy(collector.evaluateOnCopies(self, cell))
+            return ValueEncoding<Value>.copy(collector.evaluateOnCopies(self))
         }
         while true {
-            let present = cell.refresh(self, for: collector)
+            let present = refresh(for: collector)
             if present.isNone { return ValueEncoding<Value>.copy(collector.takeAnswer()) }
             guard let value = copy(of: present) else { continue }
             collector.note(self, present)
@@ -126,46 +126,6 @@ extension Derived: ObservableProperty {
 
 extension Derived: Dependency {}
 
-extension Derived: DerivationNode {
-    func note(in collector: Collector) -> UInt64 {
-        let present = cell.refresh(self, for: collector)
-        // The version is not known: the function has to run.
-        if present.isNone { return .max }
-        collector.note(self, present)
-        return present.version
-    }
-
-    func roots(of set: DependencySet) -> [RootReference] {
-        if let details = set.details { return details.roots }
-        // The function retains its roots. It is run to list them.
-        let collector = Collector()
-        collector.outcome.isListing = true
-        cell.run(collector)
-        return collector.listed
-    }
-
-    func refresh() -> Present { cell.refresh(self) }
-
-    func run(_ collector: Collector) { cell.run(collector) }
-
-    func retire(_ words: Latch.Words) {
-        let source = UInt(bitPattern: ObjectIdentifier(self))
-        ValueCell<Value>.Replaced(words: words, version: 0, source: source).retire()
-    }
-
-    func discard(_ words: Latch.Words) { ValueEncoding<Value>.discard(words) }
-
-    func hold(_ held: inout HeldSources) -> Bool { holdSources?(&held) ?? true }
-
-    func forget(_ observation: DerivedObservation) {
-        cell.lock.withLock { if self.observation === observation { self.observation = nil } }
-    }
-
-    func publish(_ words: Latch.Words) -> Latch.Words? { observation?.publish(words) }
-
-    func endObservation() { observation?.sourceIsGone() }
-}
-
 // MARK: - Observing
 
 extension Derived {
@@ -173,13 +133,13 @@ extension Derived {
     /// observer.
     private func beginObserving(_ makeResults: (Value, UInt64) -> AnyDerivedResults) -> DerivedObservation {
         while true {
-            let evaluation = cell.refresh(self)
+            let evaluation = refresh()
             guard let value = copy(of: evaluation) else { continue }
-            let new = DerivedObservation(of: self, keeper(), makeResults(value, evaluation.version))
-            let observation = cell.lock.withLock { () -> DerivedObservation? in
+            let new = DerivedObservation(keeper(), makeResults(value, evaluation.version))
+            let observation = lock.withLock { () -> DerivedObservation? in
                 if let present = self.observation, present.join() { return present }
                 // A new observation begins with the present evaluation.
-                guard cell.isPresentLocked(evaluation) else { return nil }
+                guard isPresentLocked(evaluation) else { return nil }
                 _ = new.join()
                 self.observation = new
                 return new
@@ -194,7 +154,7 @@ extension Derived {
     public var observationCount: Int { observedResults?.property.observationCount ?? 0 }
 
     private var observedResults: DerivedResults<Value>? {
-        cell.lock.withLock { observation }.map { results(of: $0) }
+        lock.withLock { observation }.map { results(of: $0) }
     }
 
     private func results(of observation: DerivedObservation) -> DerivedResults<Value> {

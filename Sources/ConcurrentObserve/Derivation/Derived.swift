@@ -6,8 +6,9 @@
 // value is observed, each change of a property that was read evaluates it. The room uses Property,
 // Transaction, KeyPaths and Delivery, and the rooms below these.
 //
-// Begin with `DerivationCell+Evaluating.swift`. A *root* is a property that stores its own value.
-// - `Derived`: the public type. Its `DerivationCell` has the function and the present evaluation.
+// Begin with `DerivationNode+Evaluating.swift`. A *root* is a property that stores its own value.
+// - `Derived`: the public type. Its superclass `DerivationNode` has all that does not depend on the
+//   type of the value: the function, the present evaluation, the observation.
 // - `DependencySet`: the roots that were read; and an evaluation, in a sequence lock.
 // - `Collector`: notes the versions of the roots that a function reads, and takes the result.
 // - `EvaluationStack`: the evaluations on one thread; finds a derived value that needs itself.
@@ -18,7 +19,7 @@
 // - `DerivationKeeper`: retained by observations in place of the program's `Derived`.
 //
 // The life of a derived value:
-// 1. `Derived.init` makes the cell, without an evaluation. It is registered nowhere.
+// 1. `Derived.init` makes it, without an evaluation. It is registered nowhere.
 // 2. `value` calls `look(firstOnly:)`, which compares the versions in the set with those of the
 //    roots. It takes no lock; an unchanged, even sequence (acquire) proves that the words belong
 //    together. If it fails, `refresh` looks once more, then calls `evaluate`.
@@ -26,16 +27,16 @@
 //    until `isConsistent` finds that all versions were present together. A function that names its
 //    sources runs after that check (`isSnapshotConsistent`). From the twelfth failure on the
 //    function runs on copies (`noteFailure`).
-// 4. `commit` takes the cell's lock. If `isPresentLocked` still finds the evaluation with which
-//    this one began, `publish` stores the new one (`DependencyWords.store`: odd sequence, words,
-//    even sequence with release). If not, another thread was first, and `refresh` takes its result
-//    or evaluates again. What was replaced is retired after the unlock.
+// 4. `commit` takes the lock of the derived value. If `isPresentLocked` still finds the evaluation
+//    with which this one began, `publish` stores the new one (`DependencyWords.store`: odd
+//    sequence, words, even sequence with release). If not, another thread was first, and `refresh`
+//    takes its result or evaluates again. What was replaced is retired after the unlock.
 // 5. `attach` makes a `DerivedObservation` for the first observer (`beginObserving`). `begin` links
 //    the roots in a drain loop (`round`), and evaluates again if a root changed before its link.
 //    Then `DerivedResults.attach` registers the user's observer.
 // 6. A changed root calls `linkHasChanged`, which only defers. After all links of that root,
 //    `settle` evaluates in the drain loop. `commit` also publishes the result to `DerivedResults`,
-//    under the cell's lock. `announce` calls the observers under no lock.
+//    under the same lock. `announce` calls the observers under no lock.
 // 7. The last observer's end calls `endLinks`, which ends the links before that call returns. (P24)
 // 8. `deinit` makes a successor for the observers (`isSucceeded(in:)`), or ends them. (P11, P12)
 //
@@ -47,7 +48,7 @@
 // The walk that matters most: `linkHasChanged`, `settle`, `runLoop`, `round`, `refresh`,
 // `evaluate`, `collect`, `commit`, `publish`, `DerivedResults.publish`, `announce`.
 
-public import Synchronization
+import Synchronization
 
 /// A value that is computed from properties and is always current, on any thread. It is never
 /// computed from a mixture of versions.
@@ -79,24 +80,11 @@ public import Synchronization
 ///
 /// A derived value whose function reads the derived value itself traps, with the path in the
 /// message. `Derived(throwing:)` makes one that has a ``DerivedCycle`` as its error instead. (P25)
-public final class Derived<Value: Sendable>: @unchecked Sendable {
-    // Unchecked: any thread uses the cell.
+public final class Derived<Value: Sendable>: _DerivationNode, @unchecked Sendable {
+    // Unchecked: as in the superclass; `areEqual` is constant.
 
-    @usableFromInline internal let cell: DerivationCell
-    /// The observation, while the value is observed. Guarded by the cell's lock, under which its
-    /// last reference is never released: a thread or an observer that uses it has another.
-    // Safe: no access contains another one.
-    @safe @exclusivity(unchecked) internal var observation: DerivedObservation?
     /// The rule of `removingDuplicates(by:)`, for observers whose buffer may drop changes.
     @usableFromInline internal let areEqual: (@Sendable (Value, Value) -> Bool)?
-
-    /// The keeper, if there is one. Not retained. Guarded by the cell's lock.
-    @usableFromInline internal weak var presentKeeper: DerivationKeeper?
-    /// Whether the value belongs to a model. Its observations then end with the model.
-    @usableFromInline internal let modelMark = Atomic(false)
-    /// Retains what the function of a successor needs. Nil for others, and for a successor that
-    /// names no sources.
-    @usableFromInline internal let holdSources: (@Sendable (inout HeldSources) -> Bool)?
 
     /// - Parameters:
     ///   - areEqual: The rule of `removingDuplicates(by:)`.
@@ -112,20 +100,12 @@ public final class Derived<Value: Sendable>: @unchecked Sendable {
         _ function: @escaping @Sendable (Collector) -> Void
     ) {
         self.areEqual = areEqual
-        cell = DerivationCell(
-            DerivationPlace(file, line, reportsRings: reportsRings),
-            namesSources: namesSources,
-            function
-        )
-        holdSources = nil
+        super.init(DerivationPlace(file, line, reportsRings: reportsRings), namesSources: namesSources, function)
     }
 
-    /// Makes the successor of a derived value whose `deinit` has begun.
-    internal init(succeeding other: Derived, _ function: WeakFunction?) {
+    private init(succeeding other: Derived, _ function: WeakFunction?) {
         areEqual = other.areEqual
-        cell = DerivationCell(succeeding: other.cell, function?.run)
-        holdSources = function?.hold
-        observation = other.observation.take()
+        super.init(succeeding: other, function)
     }
 
     /// Hands the observations over to a successor, if there is one. Otherwise they end, and `onEnd`
@@ -135,10 +115,20 @@ public final class Derived<Value: Sendable>: @unchecked Sendable {
         if let keeper = presentKeeper, isSucceeded(in: keeper) { return }
         observation?.sourceIsGone()
         if !ValueEncoding<Value>.isAlwaysInline {
-            let present = cell.load()
+            let present = load()
             if !present.isNone { discard(present.words) }
         }
     }
+
+    override func makeSuccessor(_ function: WeakFunction?) -> DerivationNode {
+        Derived(succeeding: self, function)
+    }
+
+    override func retire(_ words: Latch.Words) {
+        ValueCell<Value>.Replaced(words: words, version: 0, source: address).retire()
+    }
+
+    override func discard(_ words: Latch.Words) { ValueEncoding<Value>.discard(words) }
 }
 
 // MARK: - Making

@@ -54,7 +54,7 @@ extension DerivedObservation {
     func leaveDerivedValue() {
         // Relaxed: the end of the last observer comes before its call of this.
         guard isOver.load(ordering: .relaxed), let node = keeper.node else { return }
-        node.forget(self)
+        node.lock.withLock { if node.observation === self { node.observation = nil } }
     }
 }
 
@@ -69,13 +69,13 @@ extension DerivedObservation {
 
     /// Ends a successor, since a source that it names is gone. If another thread uses the
     /// successor, the observers end when that thread has released it.
-    func endSuccessor(_ node: consuming any DerivationNode) {
+    func endSuccessor(_ node: consuming DerivationNode) {
         _ = keeper.takeSuccessor()
-        var last: AnyObject? = consume node
+        var last: DerivationNode? = consume node
         guard isKnownUniquelyReferenced(&last) else { return }
         // No other thread has it, or can get a reference to it.
-        (last as! any DerivationNode).endObservation()
-        var objects = [last!]
+        last!.observation?.sourceIsGone()
+        var objects: [AnyObject] = [last!]
         last = nil
         ThreadRecord.retire(DeferredAction(for: self, releasing: &objects))
     }
@@ -83,10 +83,10 @@ extension DerivedObservation {
     /// Releases a derived value. A thread of the library releases a last reference, since the
     /// captures that go with it run user code. (P5)
     @inline(__always)
-    func release(_ node: consuming any DerivationNode) {
-        var last: AnyObject? = consume node
+    func release(_ node: consuming DerivationNode) {
+        var last: DerivationNode? = consume node
         guard isKnownUniquelyReferenced(&last) else { return }
-        var objects = [last!]
+        var objects: [AnyObject] = [last!]
         last = nil
         ThreadRecord.retire(DeferredAction(for: self, releasing: &objects))
     }

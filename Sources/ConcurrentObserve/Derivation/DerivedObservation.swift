@@ -6,24 +6,18 @@ import Synchronization
 internal final class DerivationLink: LinkedPath, @unchecked Sendable {
     // Unchecked: `observer` belongs to the thread in the follower's drain loop.
     private let follower: LinkFollower
-    private let address: UInt
-    private let source: SourceIdentity
     private(set) var observer: Observer?
 
-    init(_ follower: LinkFollower, at source: any DerivationRoot) {
+    init(_ follower: LinkFollower, at root: any DerivationRoot) {
         self.follower = follower
-        address = source.address
-        self.source = source.identity
         super.init()
-        observer = source.register(self)
+        observer = root.register(self)
     }
 
     /// Only defers the evaluation. The function runs when all links of the property have been
     /// called, so that no function reads a value that another link is about to find stale. (P23)
     override func linkHasChanged(_ deferred: inout LinkDeliveries) {
-        // Nil if other threads or a callback have changed the property since: then this thread does
-        // not announce the latest change.
-        deferred.add(follower, becauseOf: AnnouncedChange.current(DependencySet.version(at: address), of: source))
+        deferred.add(follower)
     }
 
     override func sourceIsGone() { follower.rootIsGone() }
@@ -55,7 +49,7 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
     private var linked: DependencySet?
     var others: [ObservationToken] = []
 
-    init(of derived: any DerivationNode, _ keeper: DerivationKeeper, _ results: AnyDerivedResults) {
+    init(_ keeper: DerivationKeeper, _ results: AnyDerivedResults) {
         self.keeper = keeper
         unsafe retainedResults = .passRetained(results)
         super.init()
@@ -98,7 +92,7 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
         unsafe results?.release()
     }
 
-    override func settle(becauseOf cause: AnnouncedChange?) {
+    override func settle(becauseOf cause: DeliveryScope?) {
         guard let node = keeper.node else { return end() }
         // A function has changed a source, perhaps by the last release of an object. An evaluation
         // here may need a derived value that this thread is evaluating, which would then seem to
@@ -136,18 +130,18 @@ extension DerivedObservation {
     /// it if the caller is inside a body, where a callback that makes a change would trap, or
     /// inside the function of a derived value, where the callback would be part of an evaluation.
     /// (P5)
-    func begin(_ node: any DerivationNode) {
+    func begin(_ node: DerivationNode) {
         withResults { results in runLoop(node, results) }
         if ThreadRecord.isInsideBody || EvaluationStack.current.isEvaluating { return settleElsewhere() }
         results.announce(node, nil)
     }
 
     @inline(never)
-    private func runLoop(_ derived: any DerivationNode, _ results: AnyDerivedResults) {
+    private func runLoop(_ derived: DerivationNode, _ results: AnyDerivedResults) {
         var rounds = 0
         while loop.enter() {
             round(derived, results)
-            guard leaveLoop() else { return }
+            guard loop.leave() else { return }
             rounds += 1
             // This thread does not serve the others forever: it has changes of its own to deliver.
             if rounds == Self.mostRounds { return settleElsewhere() }
@@ -161,14 +155,8 @@ extension DerivedObservation {
 
     private static var mostRounds: Int { 8 }
 
-    /// Leaves the drain loop. Returns true if another thread has tried to enter.
-    private func leaveLoop() -> Bool {
-        let isNoted = loop.leave()
-        return isNoted
-    }
-
     /// Evaluates, and links what was read. Called inside the drain loop.
-    private func round(_ derived: any DerivationNode, _ results: AnyDerivedResults) {
+    private func round(_ derived: DerivationNode, _ results: AnyDerivedResults) {
         // Relaxed: install(_:_:unused:) looks again, under the lock.
         guard !isOver.load(ordering: .relaxed) else { return }
         // Acquire: pairs with the release in Derived.attach(_:_:); an observer that is no longer
@@ -186,23 +174,23 @@ extension DerivedObservation {
 
     /// Updates the links to match the roots of an evaluation. Returns true if any link is new.
     /// Called inside the drain loop.
-    private func link(_ present: borrowing Present, of derived: any DerivationNode) -> Bool {
+    private func link(_ present: borrowing Present, of derived: DerivationNode) -> Bool {
         if let linked, linked.words == present.set { return false }
-        let (sources, words) = (present.set.object, present.set)
-        linked = sources
+        let (set, words) = (present.set.object, present.set)
+        linked = set
         var isNew = false
         var (before, present) = (lock.withLock { links }, [UInt: DerivationLink]())
-        let roots = words.count == 0 ? [] : derived.roots(of: sources)
+        let roots = words.count == 0 ? [] : derived.roots(of: set)
         for index in 0..<words.count {
             let address = words.address(index)
             if let link = before.removeValue(forKey: address) {
                 present[address] = link
-            } else if let source = roots[index].source {
-                present[address] = DerivationLink(self, at: source)
+            } else if let root = roots[index].root {
+                present[address] = DerivationLink(self, at: root)
                 isNew = true
             }
         }
-        let others = (sources.details?.others ?? []).compactMap { $0.attach(self) }
+        let others = (set.details?.others ?? []).compactMap { $0.attach(self) }
         install(present, others, unused: before)
         return isNew || !others.isEmpty
     }

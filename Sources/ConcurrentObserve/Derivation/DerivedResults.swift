@@ -72,30 +72,23 @@ internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
     /// Notifies the observers of the changes that are published, whichever thread has evaluated
     /// them. The caller must hold no lock.
     @inlinable
-    func announce(_ derived: Derived<Value>, becauseOf cause: AnnouncedChange?) {
-        let changes = derived.cell.lock.withLock { pending.take() }
+    func announce(_ derived: Derived<Value>, becauseOf cause: DeliveryScope?) {
+        let changes = derived.lock.withLock { pending.take() }
         guard let single = changes.first else { return }
         guard let cause, changes.others.isEmpty else {
             // Several changes have no single cause.
-            announce(single)
-            for change in changes.others { announce(change) }
+            property.announce(single, of: single.version)
+            for change in changes.others { property.announce(change, of: change.version) }
             return
         }
-        perform(becauseOf: cause, version: single.version + base) { announce(single) }
+        perform(becauseOf: cause, version: single.version + base) {
+            property.announce(single, of: single.version)
+        }
     }
 
     @usableFromInline
-    func perform(becauseOf cause: AnnouncedChange, version: UInt64, _ body: () -> Void) {
+    func perform(becauseOf cause: DeliveryScope, version: UInt64, _ body: () -> Void) {
         cause.relayed(as: version, of: property.observers.identity, keepsValue: false, isCombined: true).perform(body)
-    }
-
-    /// Notifies the observers of a published change. The caller must hold no lock.
-    @inlinable
-    func announce(_ change: Change<Value>) {
-        let hasMailboxes = property.observers.mayHaveMailboxes
-        if hasMailboxes { property.observers.wakeMailboxes(of: Change<Value>.self) }
-        property.observers.deliver(change)
-        if hasMailboxes { property.observers.drainMailboxes(of: Change<Value>.self) }
     }
 }
 
@@ -104,35 +97,23 @@ internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
 @usableFromInline
 internal final class AnyDerivedResults: Sendable {
     /// A `DerivedResults`.
-    let results: any AnyObject & Sendable
+    @usableFromInline let results: any AnyObject & Sendable
     /// The core of the property that has the results.
-    let core: RegistryCore
+    @usableFromInline let core: RegistryCore
     /// Publishes a result. The caller must hold the derived value's lock.
-    let publish: @Sendable (Latch.Words) -> Latch.Words
+    @usableFromInline let publish: @Sendable (Latch.Words) -> Latch.Words
     /// Announces the published changes. The first parameter is the derived value.
-    let announce: @Sendable (AnyObject, AnnouncedChange?) -> Void
-
-    @usableFromInline
-    init<Value: Sendable>(
-        _ results: DerivedResults<Value>,
-        publish: @escaping @Sendable (Latch.Words) -> Latch.Words,
-        announce: @escaping @Sendable (AnyObject, AnnouncedChange?) -> Void
-    ) {
-        self.results = results
-        core = results.property.observers.core()
-        (self.publish, self.announce) = (publish, announce)
-    }
+    @usableFromInline let announce: @Sendable (AnyObject, DeliveryScope?) -> Void
 
     @inlinable @inline(__always)
-    convenience init<Value: Sendable>(_ value: Value, _ version: UInt64) {
+    init<Value: Sendable>(_ value: Value, _ version: UInt64) {
         let results = DerivedResults(value, version)
-        self.init(
-            results,
-            publish: { words in results.publish(words) },
-            announce: { derived, cause in
-                // Safe: a derived value with these results has their type.
-                results.announce(unsafe unsafeDowncast(derived, to: Derived<Value>.self), becauseOf: cause)
-            }
-        )
+        self.results = results
+        core = results.property.observers.core()
+        publish = { words in results.publish(words) }
+        announce = { derived, cause in
+            // Safe: a derived value with these results has their type.
+            results.announce(unsafe unsafeDowncast(derived, to: Derived<Value>.self), becauseOf: cause)
+        }
     }
 }

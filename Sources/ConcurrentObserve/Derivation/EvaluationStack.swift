@@ -50,24 +50,22 @@
     ///   has the answer.
     @inline(__always)
     func perform(
-        _ derived: any DerivationNode,
-        _ place: DerivationPlace,
+        _ derived: DerivationNode,
         isOnCopies: Bool = false,
         for reader: Collector? = nil,
         _ body: (Collector) -> Present
     ) -> Present {
-        let address = UInt(bitPattern: ObjectIdentifier(derived))
-        let index = depth
+        let (address, index) = (derived.address, depth)
         // Safe, all: never freed; only the calling thread uses it.
         if unsafe index == memory.pointee.collectors.count {
             unsafe memory.pointee.collectors.append(.passRetained(Collector()))
         }
-        if isInside(address), enterAgain(derived, place, isOnCopies, reader) { return .none }
+        if isInside(address), enterAgain(derived, isOnCopies, reader) { return .none }
         unsafe memory.pointee.depth = index + 1
         var present = Present.none
         unsafe memory.pointee.collectors[index]._withUnsafeGuaranteedRef { collector in
             collector.state.derived = address
-            (collector.state.place, collector.state.level) = (place, index)
+            (collector.state.place, collector.state.level) = (derived.place, index)
             collector.state.hasReader = reader != nil
             present = body(collector)
             if collector.state.failures > 0 { passOn(collector.state.failures, below: index) }
@@ -111,22 +109,21 @@
     /// (P23)
     @inline(never)
     private func enterAgain(
-        _ node: any DerivationNode,
-        _ place: DerivationPlace,
+        _ node: DerivationNode,
         _ isOnCopies: Bool,
         _ reader: Collector?
     ) -> Bool {
-        let derived = UInt(bitPattern: ObjectIdentifier(node))
+        let derived = node.address
         let inside = (0..<depth).filter { collector($0).state.derived == derived }
         guard let last = inside.last else { return false }
         let (way, copies) = ((last..<depth).map(collector), collector(depth - 1).state.copies)
         let isOfSame = isOnCopies && way.allSatisfy { $0.state.copies === copies }
         // A source that cannot be copied, such as a group, may lead back each time.
-        if inside.count >= Self.mostMixtures { trapCycle(way, place) }
+        if inside.count >= Self.mostMixtures { trapCycle(way, node.place) }
         if isRing(way, isOfSame) {
             // The same member has the error, whichever is read first. If `node` is another one, it
             // is evaluated once more, until the way reaches the member that has the error.
-            guard let head = RingPart.head(of: way), let reader else { trapCycle(way, place) }
+            guard let head = RingPart.head(of: way), let reader else { trapCycle(way, node.place) }
             if head == derived { reader.close(way, DerivedCycle(way.map { $0.state.place.text }), node) }
             return head == derived
         }

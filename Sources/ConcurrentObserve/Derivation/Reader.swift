@@ -63,9 +63,9 @@ extension Collector {
     }
 
     /// Returns the words of a derived value's result, if these reference nothing.
-    func read(_ derived: any DerivationNode, _ cell: borrowing DerivationCell) -> Latch.Words {
-        if outcome.isOnCopies { return evaluateOnCopies(derived, cell) }
-        let present = cell.refresh(derived, for: self)
+    func read(_ derived: DerivationNode) -> Latch.Words {
+        if outcome.isOnCopies { return evaluateOnCopies(derived) }
+        let present = derived.refresh(for: self)
         if present.isNone { return takeAnswer() }
         note(derived, present)
         return present.words

@@ -43,7 +43,7 @@ extension Collector {
     }
 
     /// Closes a ring: this function reads the head, which this thread is already evaluating.
-    func close(_ way: [Collector], _ cycle: DerivedCycle, _ head: any DerivationNode) {
+    func close(_ way: [Collector], _ cycle: DerivedCycle, _ head: DerivationNode) {
         leaveSet()
         for collector in way where collector !== self { collector.copyReads(to: self) }
         for collector in way.dropFirst() { collector.enterRing(way[0].state.level) }
@@ -72,7 +72,7 @@ extension Collector {
         for (index, address) in read.addresses.enumerated() {
             other.add(address, state.versions[index], .copied(read.origins[index].root))
         }
-        for (source, version) in zip(read.others, read.otherVersions) { other.note(source, version) }
+        for (dependency, version) in zip(read.others, read.otherVersions) { other.note(dependency, version) }
         if state.isTorn { other.state.isTorn = true }
     }
 
@@ -111,15 +111,12 @@ extension Collector {
     /// Ends an evaluation whose function changes what it reads in every run. The result is an
     /// error, for the present versions of what was read. Returns whether these were present at one
     /// moment.
-    func report(after base: borrowing Present, _ derived: any DerivationNode) -> Bool {
+    func report(after base: borrowing Present, _ derived: DerivationNode) -> Bool {
         leaveSet()
         let roots = state.collected.origins.map(\.root)
         endWatch()
         begin(after: base, watch: nil)
-        for root in roots {
-            guard let source = root.source else { continue }
-            note(source, DependencySet.version(at: source.address))
-        }
+        for root in roots.compactMap(\.root) { note(root, DependencySet.version(at: root.address)) }
         let ring = RingPart()
         (ring.cycle, ring.isGiven) = (DerivedCycle([state.place.text]), true)
         state.ring = ring
@@ -134,7 +131,7 @@ extension Collector {
 /// run forever. Traps in the set. If the derived value reports rings, it sets `isHopeless` instead.
 /// (P25)
 ///
-/// It looks only after `DerivationCell.suspicious` failures: most often another thread has made the
+/// It looks only after `DerivationNode.suspicious` failures: most often another thread has made the
 /// changes. It judges only after `mostByChance` runs in a row that have set what they read. One
 /// such run may be chance: this thread released the last reference to an object, whose deinit sets
 /// the property, because another thread had just released its own.
@@ -151,10 +148,8 @@ internal final class SelfWatch: LinkedPath, @unchecked Sendable {
 
     /// - Parameter runs: The number of runs in a row, before this one, that have set what they have
     ///   read.
-    init(_ derived: any DerivationNode, _ place: DerivationPlace, after runs: Int) {
-        self.derived = UInt(bitPattern: ObjectIdentifier(derived))
-        self.place = place
-        runsBefore = runs
+    init(_ derived: DerivationNode, after runs: Int) {
+        (self.derived, place, runsBefore) = (derived.address, derived.place, runs)
     }
 
     /// The number of runs in a row, with this one, that have set what they have read.
@@ -163,9 +158,9 @@ internal final class SelfWatch: LinkedPath, @unchecked Sendable {
     private static var mostByChance: Int { 8 }
 
     /// Observes the changes of a source from now on.
-    func look(at source: any DerivationRoot) {
-        guard observers[source.address] == nil else { return }
-        observers[source.address] = source.register(self)
+    func look(at root: any DerivationRoot) {
+        guard observers[root.address] == nil else { return }
+        observers[root.address] = root.register(self)
     }
 
     func end() {

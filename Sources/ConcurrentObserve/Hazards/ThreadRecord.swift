@@ -57,13 +57,9 @@ internal struct ThreadRecord: ~Copyable {
     /// not nest, and need no frame.
     @usableFromInline let copyPin = HazardPointer()
 
-    /// Describes the change that the thread is delivering, if there is one. Only the owner uses it;
-    /// see `DeliveryContext`.
-    var context: UnsafeMutablePointer<ContextSlot>?
-
-    /// The combinations that the thread's commit reaches, while the commit collects them under its
-    /// locks. Only the owner uses it; see `CommitReach`.
-    var commitReach: UnsafeMutableRawPointer?
+    /// The innermost `DeliveryScope` of the thread, if there is one. Only the owner uses it; the
+    /// room above knows its type.
+    var delivery: UnsafeRawPointer?
 
     /// The thread's stack of evaluations; nil until the thread evaluates a derived value. Only the
     /// owner uses it; the room above knows its type.

@@ -256,10 +256,10 @@ extension PathObservation {
         let token = ObservationToken(observer)
         ThreadRecord.withUserCode {
             let deferred = DeferredDeliveries()
-            let (value, relayed) = connect(to: root, deferred)
+            let (value, scope) = connect(to: root, deferred)
             deferred.releaseKept()
             // Changes that came while the path was linked are delivered after the initial value.
-            if isInitialReceived { deliver(.initial((value, 0)), as: relayed) }
+            if isInitialReceived { deliver(.initial((value, 0)), in: scope) }
             deferred.deliver()
             deferred.deliverLate()
         }

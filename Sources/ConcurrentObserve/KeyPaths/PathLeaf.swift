@@ -133,8 +133,8 @@ extension PathLeaf {
     ) where Member.Value == Value {
         if commit != 0, isTaken(old, new, version, commit, of: member) { return }
         guard isBeforeCut(version) else { return }
-        if let relayed = relayed(version) {
-            deliver(change(old, new, version, commit, of: member), as: relayed)
+        if let scope = scope(of: version) {
+            deliver(change(old, new, version, commit, of: member), in: scope)
         } else {
             change(old, new, version, commit, of: member).deliver(to: userAddress)
         }
@@ -163,20 +163,20 @@ extension PathLeaf {
     /// Out of line, so that the usual change, which no binding brought or receives, is lent and not
     /// copied.
     @usableFromInline @inline(never)
-    func deliver(_ change: Change<Value>, as relayed: RelayedChange) {
-        relayed.perform { change.deliver(to: userAddress) }
+    func deliver(_ change: Change<Value>, in scope: DeliveryScope) {
+        scope.perform { change.deliver(to: userAddress) }
     }
 
-    /// Describes the path's change for a version of the property. Nil unless the calling thread
-    /// announces that version, or a binding receives the path's changes.
+    /// Makes the scope of the path's change for a version of the property. Nil unless the calling
+    /// thread has the scope of that version, or a binding receives the path's changes.
     @usableFromInline
-    func relayed(_ version: UInt64) -> RelayedChange? {
-        let announced = AnnouncedChange.current(version, of: source)
-        if announced == nil && !path.showsVersions { return nil }
-        return RelayedChange.ofPath(
+    func scope(of version: UInt64) -> DeliveryScope? {
+        let cause = DeliveryScope.current(version, of: source)
+        if cause == nil && !path.showsVersions { return nil }
+        return DeliveryScope.ofPath(
             number(of: version),
             of: path.observers.identity,
-            becauseOf: announced,
+            becauseOf: cause,
             keepsValue: true,
             showing: path.showsVersions ? shown(version) : nil
         )

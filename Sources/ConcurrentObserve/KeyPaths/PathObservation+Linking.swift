@@ -3,19 +3,19 @@
 import Synchronization
 
 extension PathObservation {
-    /// Links the whole path. Returns its first value, which has version 0. Also returns the
-    /// `RelayedChange` that a thread announces while it delivers that value, so that a binding can
-    /// see the value's origin; nil if no binding receives the value.
+    /// Links the whole path. Returns its first value, which has version 0, and the scope in which
+    /// to deliver it, so that a binding can see the value's origin. The scope is nil if no binding
+    /// receives the value.
     ///
     /// - Parameter deferred: Receives the deliveries of changes that came while the path was
     ///   linked.
-    func connect(to root: PathObject, _ deferred: DeferredDeliveries) -> (value: Value, relayed: RelayedChange?) {
+    func connect(to root: PathObject, _ deferred: DeferredDeliveries) -> (value: Value, scope: DeliveryScope?) {
         var round = Round()
         let value = link(below: nil, to: root, &round)
-        let relayed = relayed(version, becauseOf: nil)
+        let scope = scope(of: version, becauseOf: nil)
         if loop.leave() { settle(deferred) }
         round.release(for: self, deferred)
-        return (value, relayed)
+        return (value, scope)
     }
 
     /// Links the path below the link at `index`, from `object` on. If `index` is nil, links the

@@ -6,14 +6,15 @@ extension PathObservation {
     /// Brings the path up to date: ends it if needed, and relinks it below links that have changed.
     /// If another thread is doing that, leaves the work to that thread.
     ///
-    /// - Parameter deferred: Receives the deliveries to the path's observer; nil makes them at
-    ///   once.
-    func settle(_ deferred: DeferredDeliveries? = nil) {
+    /// - Parameters:
+    ///   - deferred: Receives the deliveries to the path's observer; nil makes them at once.
+    ///   - scope: The change of a link that the calling thread delivers, if it has a scope.
+    func settle(_ deferred: DeferredDeliveries? = nil, in scope: DeliveryScope? = nil) {
         var round = Round()
         var rounds = 0
         while loop.enter() {
             endIfNeeded(&round)
-            relink(&round)
+            relink(&round, in: scope)
             guard loop.leave() else { break }
             rounds += 1
             // This thread must not serve the others for ever: it has its own changes to deliver.
@@ -27,8 +28,8 @@ extension PathObservation {
         receiver?.wake()
         let delivery = { [self, changes = round.changes, endings = round.endings] in
             receiver?.drain()
-            for (change, relayed) in changes {
-                if receiver == nil { deliver(change, as: relayed) }
+            for (change, scope) in changes {
+                if receiver == nil { deliver(change, in: scope) }
                 finishOne()
             }
             for _ in 0..<endings { finishOne() }
@@ -42,9 +43,9 @@ extension PathObservation {
 
     /// The work that remains to be done outside the drain loop.
     struct Round {
-        /// The changes to deliver, each with the `RelayedChange` to announce during it. Each
-        /// delivery is followed by one call of `finishOne`.
-        var changes: [(change: Change<Value>, relayed: RelayedChange?)] = []
+        /// The changes to deliver, each in its scope. Each delivery is followed by one call of
+        /// `finishOne`.
+        var changes: [(change: Change<Value>, scope: DeliveryScope?)] = []
         /// How many more calls of `finishOne` are owed.
         var endings = 0
         /// Whether this thread may still deliver a change of the last property that comes before
@@ -74,7 +75,7 @@ extension PathObservation {
     }
 
     /// Relinks the path below every link that has changed. Inside the drain loop.
-    private func relink(_ round: inout Round) {
+    private func relink(_ round: inout Round, in scope: DeliveryScope?) {
         var index = 0
         while index < links.count, !hasEnded {
             guard let property = held(links[index].property, isRoot: index == 0, &round) else { break }
@@ -84,7 +85,7 @@ extension PathObservation {
                 index += 1
                 continue
             }
-            let cause = links[index].cause(of: seen)
+            let cause = links[index].cause(of: seen, in: scope)
             let old = cut(below: index, &round)
             links[index].seen = seen
             version = old.version &+ 1
@@ -94,7 +95,7 @@ extension PathObservation {
             // Before later versions, which wait for this one; and before `finishOne`, so that the
             // end comes after it.
             receiver?.enqueue(change)
-            round.changes.append((change, relayed(version, becauseOf: cause)))
+            round.changes.append((change, self.scope(of: version, becauseOf: cause)))
             index += 1
         }
     }

@@ -67,12 +67,11 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
         /// The version of the property for which the path below it is linked.
         var seen: UInt64 = 0
 
-        /// Returns the change that the calling thread announces, if it made `version`, and if no
-        /// other change of the property came since the path was linked. Several changes have no
-        /// single cause.
-        func cause(of version: UInt64) -> AnnouncedChange? {
-            guard let observer, seen + 1 == version else { return nil }
-            return AnnouncedChange.current(version, of: observer.sourceIdentity)
+        /// Returns `scope` if it is the change to `version`, and no other change of the property
+        /// came since the path was linked. Several changes have no single cause.
+        func cause(of version: UInt64, in scope: DeliveryScope?) -> DeliveryScope? {
+            guard let observer, let scope, seen + 1 == version else { return nil }
+            return scope.isChange(version, of: observer.sourceIdentity) ? scope : nil
         }
     }
 
@@ -97,7 +96,7 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
 
     @usableFromInline
     override func linkHasChanged(_ deferred: inout LinkDeliveries) {
-        settle(deferred.paths())
+        settle(deferred.paths(), in: deferred.cause)
     }
 
     /// The list's memory is freed: its core must not tidy it up any more.
@@ -113,10 +112,10 @@ extension PathObservation {
     /// and the path retains this one.
     func deliver(_ change: Change<Value>) { change.deliver(to: user!.address) }
 
-    /// Delivers a change while the calling thread announces `relayed`, if there is one.
-    func deliver(_ change: Change<Value>, as relayed: RelayedChange?) {
-        guard let relayed else { return deliver(change) }
-        relayed.perform { deliver(change) }
+    /// Delivers a change in a scope, if there is one.
+    func deliver(_ change: Change<Value>, in scope: DeliveryScope?) {
+        guard let scope else { return deliver(change) }
+        scope.perform { deliver(change) }
     }
 
     /// Subtracts one from `pending`. At zero, ends the user's observation.
@@ -140,12 +139,12 @@ extension PathObservation {
         }
     }
 
-    /// Describes a change that led the path where it leads now. Nil if it has no known cause and no
-    /// binding receives it. Inside the drain loop.
+    /// Makes the scope of a change that led the path where it leads now. Nil if it has no known
+    /// cause and no binding receives it. Inside the drain loop.
     ///
-    /// - Parameter cause: The change that caused this one, if the calling thread announces it.
-    func relayed(_ version: UInt64, becauseOf cause: AnnouncedChange?) -> RelayedChange? {
-        RelayedChange.ofPath(
+    /// - Parameter cause: The change that caused this one, if the calling thread delivers it.
+    func scope(of version: UInt64, becauseOf cause: DeliveryScope?) -> DeliveryScope? {
+        DeliveryScope.ofPath(
             version,
             of: observers.identity,
             becauseOf: cause,

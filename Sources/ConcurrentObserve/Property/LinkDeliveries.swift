@@ -8,8 +8,8 @@ internal class LinkFollower: @unchecked Sendable {
 
     /// Brings the derived value up to date, and notifies its observers. Under no lock.
     ///
-    /// - Parameter cause: The change that caused this, if the calling thread announces it.
-    func settle(becauseOf cause: AnnouncedChange?) { preconditionFailure("an observation settles") }
+    /// - Parameter cause: The change that caused this, if the calling thread delivers it.
+    func settle(becauseOf cause: DeliveryScope?) { preconditionFailure("an observation settles") }
 
     /// Called when a property that the derived value depends on has died. Under no lock.
     func rootIsGone() {}
@@ -23,14 +23,16 @@ internal class LinkFollower: @unchecked Sendable {
 @usableFromInline
 internal struct LinkDeliveries: ~Copyable {
     // Handed from function to function on one thread.
+    /// The change of the property. Nil if it has no scope, or if other threads or a callback have
+    /// changed the property since: then this thread does not deliver the latest change.
+    let cause: DeliveryScope?
     private var first: LinkFollower?
-    private var cause: AnnouncedChange?
-    /// The derived values after the first.
-    private var others: [(follower: LinkFollower, cause: AnnouncedChange?)] = []
+    /// The derived values after the first. Nil if there are none.
+    private var others: [LinkFollower]?
     private var ofPaths: DeferredDeliveries?
 
     @usableFromInline
-    init() {}
+    init(becauseOf cause: DeliveryScope? = nil) { self.cause = cause }
 
     /// Returns the deliveries of paths, to add to.
     mutating func paths() -> DeferredDeliveries {
@@ -41,13 +43,14 @@ internal struct LinkDeliveries: ~Copyable {
     }
 
     /// Adds the evaluation of a derived value.
-    mutating func add(_ follower: LinkFollower, becauseOf cause: AnnouncedChange?) {
+    mutating func add(_ follower: LinkFollower) {
         if let ofPaths {
-            ofPaths.add(isLate: false) { follower.settle(becauseOf: cause) }
+            ofPaths.add(isLate: false) { [cause] in follower.settle(becauseOf: cause) }
         } else if first == nil {
-            (first, self.cause) = (follower, cause)
+            first = follower
         } else {
-            others.append((follower, cause))
+            if others == nil { others = [] }
+            others!.append(follower)
         }
     }
 
@@ -59,7 +62,7 @@ internal struct LinkDeliveries: ~Copyable {
     borrowing func deliver() {
         if let first {
             first.settle(becauseOf: cause)
-            for (follower, cause) in others { follower.settle(becauseOf: cause) }
+            for follower in others ?? [] { follower.settle(becauseOf: cause) }
         }
         ofPaths?.deliver()
     }
@@ -88,10 +91,11 @@ extension ObserverList {
     /// Relinks all paths that lead through this property, and collects the derived values that
     /// depend on it. Calls no observer.
     ///
+    /// - Parameter isLatest: Whether the property still has this version.
     /// - Returns: The deliveries to the observers of the paths and the derived values.
     @usableFromInline @inline(never)
-    internal borrowing func relinkPaths(version: UInt64) -> LinkDeliveries {
-        var deferred = LinkDeliveries()
+    internal borrowing func relinkPaths(version: UInt64, isLatest: Bool) -> LinkDeliveries {
+        var deferred = LinkDeliveries(becauseOf: isLatest ? DeliveryScope.current(version, of: identity) : nil)
         walk(.links()) { (link: borrowing LentObserver<HeldObject<LinkedPath>>) in
             guard link.since < version else { return }
             link.withObject { path in path.linkHasChanged(&deferred) }

@@ -25,7 +25,7 @@ extension Observed {
     internal func walk(_ change: Change<Value>, of version: UInt64) { observers.deliver(change, of: version) }
 
     /// Calls the observers with a change that is in the mailboxes already. Under no lock.
-    @inline(never)
+    @usableFromInline @inline(never)
     internal func announce(_ change: Change<Value>, of version: UInt64) {
         if observers.mayHaveMailboxesOrLinks { return deliverToAllKinds(change) }
         if observers.isPossiblyObserved { walk(change, of: version) }
@@ -41,13 +41,19 @@ extension Observed {
     @inlinable @inline(never)
     internal func deliverToAllKinds(_ change: Change<Value>) {
         let hasMailboxes = observers.mayHaveMailboxes
-        let deferred =
-            observers.mayHave(ListHints.links) ? observers.relinkPaths(version: change.version) : LinkDeliveries()
+        let deferred = relinkPaths(version: change.version)
         if hasMailboxes { observers.wakeMailboxes(of: Change<Value>.self) }
         deferred.deliver()
         walk(change, of: change.version)
         deferred.deliverLate()
         if hasMailboxes { observers.drainMailboxes(of: Change<Value>.self) }
+    }
+
+    /// Relinks the paths that lead through this property. Returns the deliveries to make.
+    @inlinable @inline(__always)
+    internal func relinkPaths(version: UInt64) -> LinkDeliveries {
+        guard observers.mayHave(ListHints.links) else { return LinkDeliveries() }
+        return observers.relinkPaths(version: version, isLatest: cell.version == version)
     }
 
     /// Makes a prior delivery to the observers that asked for it.

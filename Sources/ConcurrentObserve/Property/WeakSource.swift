@@ -54,24 +54,33 @@ internal struct WeakSource<Source: ObservableProperty>: Sendable {
 /// The objects that are retained while such properties are read.
 @usableFromInline
 internal struct HeldSources {
-    private var objects: [AnyObject] = []
+    /// Nil if there are none.
+    private var objects: [AnyObject]?
 
     /// Retains an object. Returns false if there is none.
     mutating func add(_ object: AnyObject?) -> Bool {
         guard let object else { return false }
-        objects.append(object)
+        if objects == nil { objects = [] }
+        objects!.append(object)
         return true
     }
 
     /// Releases the objects. A thread of the library releases a last reference, since that may run
     /// user code. (P5)
+    @inline(__always)
     mutating func release(for owner: AnyObject) {
+        if objects != nil { releaseAll(for: owner) }
+    }
+
+    @inline(never)
+    private mutating func releaseAll(for owner: AnyObject) {
         var last: [AnyObject] = []
-        while !objects.isEmpty {
+        while objects!.count > 0 {
             // The only copy: a pattern would make another.
-            var object: AnyObject? = objects.removeLast()
+            var object: AnyObject? = objects!.removeLast()
             if isKnownUniquelyReferenced(&object) { last.append(object!) }
         }
+        objects = nil
         if !last.isEmpty { ThreadRecord.retire(DeferredAction(for: owner, releasing: &last)) }
     }
 }

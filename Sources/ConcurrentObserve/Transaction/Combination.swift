@@ -9,7 +9,7 @@ import Synchronization
 /// the combination's lock, so the versions have no gaps, whichever threads make the changes.
 /// Several changes may be published as one. But each commit is noted under the locks of its
 /// members, and published by itself. A combination does not retain its members. (P2, P3, P11, P21)
-internal final class Combination<Value: Sendable>: AnyCombination, @unchecked Sendable {
+internal final class Combination<Value: Sendable>: @unchecked Sendable {
     // Unchecked: everything mutable, the slots included, is guarded by `lock`, except `joined`.
     let lock = SourceLock()
     /// The options with which the members' observers are registered.
@@ -52,35 +52,34 @@ internal final class Combination<Value: Sendable>: AnyCombination, @unchecked Se
         withExtendedLifetime(replaced) {}
         guard let (property, number) = note else { return }
         let commit = change.commitNumber
-        guard number != nil || commit != 0, change.reason != .initial,
-            let cause = AnnouncedChange.current(version, of: member)
-        else {
-            return publish(property) { _ in }
-        }
-        let relayed = cause.relayed(
-            as: nil,
-            of: property.observers.identity,
-            keepsValue: false,
-            isCombined: true
-        )
-        relayed.perform {
-            publish(property) { step in
-                // If the step has changes of several threads, none of them is its cause. The step
-                // of a commit has every change of the commit as its cause.
-                let isOfCause = number.map { step.notes == $0...$0 } ?? (step.commit == commit)
-                if isOfCause { relayed.setVersion(step.version) }
-            }
+        let isCause = (number != nil || commit != 0) && change.reason != .initial
+        publish(property, becauseOf: isCause ? DeliveryScope.current(version, of: member) : nil) { step in
+            // If the step has changes of several threads, none of them is its cause. The step of a
+            // commit has every change of the commit as its cause.
+            number.map { step.notes == $0...$0 } ?? (step.commit == commit)
         }
     }
 
     /// Publishes the noted changes as changes of the property, unless another thread has done so.
     /// Under no lock.
     ///
-    /// - Parameter willAnnounce: Called with each step before its change is announced.
-    private func publish(_ property: Observed<Value>, _ willAnnounce: (Step) -> Void) {
+    /// - Parameters:
+    ///   - cause: The change of a member that the calling thread delivers, if it has a scope.
+    ///   - isOfCause: Whether that change is the cause of a step.
+    private func publish(
+        _ property: Observed<Value>,
+        becauseOf cause: DeliveryScope? = nil,
+        _ isOfCause: (Step) -> Bool = { _ in false }
+    ) {
         while let step = lock.withLock({ commitUnpublishedLocked(to: property) }) {
-            willAnnounce(step)
-            property.announce(step.change, of: step.version)
+            let source = property.observers.identity
+            if let cause, isOfCause(step) {
+                cause.relayed(as: step.version, of: source, keepsValue: false, isCombined: true).perform {
+                    property.announce(step.change, of: step.version)
+                }
+            } else {
+                property.announce(step.change, of: step.version)
+            }
             step.retireReplaced()
             if step.isLast { return }
         }
@@ -164,7 +163,7 @@ internal final class Combination<Value: Sendable>: AnyCombination, @unchecked Se
 
     // MARK: Commits
 
-    override func take(_ slots: [AnyMemberSlot], of commit: UInt64, _ replaced: inout [Any]) {
+    func take(_ slots: [AnyMemberSlot], of commit: UInt64, _ replaced: inout [Any]) {
         lock.withLock {
             // Earlier changes whose threads have not come here yet. When they come, they find these
             // changes taken.
@@ -281,8 +280,8 @@ extension Combination: Joined {
     /// body. (P5)
     private func catchUp(_ property: Observed<Value>) {
         guard lock.withLock({ published < noted }) else { return }
-        guard ThreadRecord.isInsideBody else { return publish(property) { _ in } }
-        ThreadRecord.retire(DeferredAction(for: self) { [self] in publish(property) { _ in } })
+        guard ThreadRecord.isInsideBody else { return publish(property) }
+        ThreadRecord.retire(DeferredAction(for: self) { [self] in publish(property) })
     }
 
     /// Sets the property: noted changes are published from now on.

@@ -129,7 +129,7 @@ internal enum Commit {
         for index in members.indices { unsafe members[index].prepare(&drafts[index], by: record) }
         unsafe record.pointee.decision.make()
         let isObserved = unsafe members.contains { $0.isPossiblyObserved }
-        let reach = unsafe isObserved ? deliverLocked(members, drafts, record) : nil
+        let reach = unsafe isObserved ? deliverLocked(members, drafts) : nil
         for index in members.indices { unsafe members[index].settle(&drafts[index]) }
         for index in members.indices { unsafe members[index].unlock() }
         unsafe record.pointee.userCode -= 1
@@ -164,14 +164,13 @@ internal enum Commit {
     @inline(never)
     private static func deliverLocked(
         _ members: UnsafeBufferPointer<Member>,
-        _ drafts: UnsafeMutableBufferPointer<Draft>,
-        _ record: UnsafeMutablePointer<ThreadRecord>
+        _ drafts: UnsafeMutableBufferPointer<Draft>
     ) -> CommitReach {
         // Safe, all: as in publish(_:_:_:).
         let observed = members.indices.filter { unsafe drafts[$0].isSet && members[$0].isPossiblyObserved }
         let reach = unsafe CommitReach(of: drafts)
         for index in observed { unsafe drafts[index].commit = reach.number }
-        unsafe reach.gatherLocked(record) {
+        reach.gatherLocked {
             for index in observed where unsafe members[index].mayHaveMailboxes {
                 unsafe members[index].property.enqueueLocked(drafts[index])
             }

@@ -41,12 +41,12 @@ internal final class CommitReach {
     }
 
     private struct Reached {
-        let combination: AnyCombination
+        let combination: any Joined
         var slots: [AnyMemberSlot]
     }
 
     /// Notes a change that was put into a slot.
-    func add(_ slot: AnyMemberSlot, of combination: AnyCombination) {
+    func add(_ slot: AnyMemberSlot, of combination: any Joined) {
         // Most often there is one combination.
         if let first = reached.first, first.combination === combination { return reached[0].slots.append(slot) }
         let place = places[ObjectIdentifier(combination), default: reached.count]
@@ -63,19 +63,17 @@ internal final class CommitReach {
     ///
     /// - Parameter deliver: Puts the changes into the mailboxes, and calls the observers that a
     ///   commit calls under the locks.
-    func gatherLocked(_ record: UnsafeMutablePointer<ThreadRecord>, _ deliver: () -> Void) {
-        // Safe, all: records are never freed; the caller keeps this object until `deliver` returns.
-        unsafe record.pointee.commitReach = Unmanaged.passUnretained(self).toOpaque()
-        deliver()
-        unsafe record.pointee.commitReach = nil
+    func gatherLocked(_ deliver: () -> Void) {
+        // Safe: the caller keeps this object until `deliver` returns.
+        unsafe DeliveryScope(of: Unmanaged.passUnretained(self).toOpaque()).perform(deliver)
         for index in reached.indices { reached[index].combination.take(reached[index].slots, of: number, &replaced) }
     }
 
-    /// The reach of the commit whose changes the calling thread is giving to combinations, if any.
+    /// The reach of the commit that calls the calling code under its locks; nil in other
+    /// deliveries.
     static var current: CommitReach? {
         // Safe: `gatherLocked` runs, and its caller keeps the object.
-        guard let reach = unsafe ThreadRecord.current.pointee.commitReach else { return nil }
-        return unsafe Unmanaged<CommitReach>.fromOpaque(reach).takeUnretainedValue()
+        unsafe DeliveryScope.present?.commit.map { unsafe Unmanaged<CommitReach>.fromOpaque($0).takeUnretainedValue() }
     }
 
     /// Destroys the replaced values, and releases the combinations. Under no lock.
@@ -85,17 +83,4 @@ internal final class CommitReach {
             reached = []
         }
     }
-}
-
-/// A combination, whatever its type.
-internal class AnyCombination: @unchecked Sendable {
-    // Unchecked: it has no state; the subclass says what guards its own.
-    init() {}
-
-    /// Takes the changes that are staged in the slots, as one change. Runs no user code.
-    ///
-    /// - Parameters:
-    ///   - commit: The number of the commit.
-    ///   - replaced: Receives values that the caller must destroy under no lock. (P5)
-    func take(_ slots: [AnyMemberSlot], of commit: UInt64, _ replaced: inout [Any]) {}
 }

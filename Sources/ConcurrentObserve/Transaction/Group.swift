@@ -84,17 +84,25 @@ public struct Group<Value: Sendable>: ObservableProperty {
     // Not `look` with a reader: a snapshot would take three times as many instructions.
     internal let readEach: @Sendable (any MemberReader) -> Value
 
+    /// - Parameters:
+    ///   - readVersion: Returns the sum of the versions.
+    ///   - look: Returns values and their version if these were present together; else nil.
     @usableFromInline
-    internal init(
-        _ look: @escaping @Sendable () -> (value: Value, version: UInt64)?,
-        _ readVersion: @escaping @Sendable () -> UInt64,
-        _ members: GroupMembers,
-        _ makeJoining: @escaping @Sendable () -> Joining<Value>,
-        _ makeWeakSource: @escaping @Sendable () -> WeakSource<Group>,
-        _ readEach: @escaping @Sendable (any MemberReader) -> Value
-    ) {
-        (self.look, self.readVersion, self.members) = (look, readVersion, members)
-        (self.makeJoining, self.makeWeakSource, self.readEach) = (makeJoining, makeWeakSource, readEach)
+    internal init<each Property: ObservableProperty>(
+        of property: repeat each Property,
+        readVersion: @escaping @Sendable () -> UInt64,
+        look: @escaping @Sendable () -> (value: Value, version: UInt64)?
+    ) where Value == (repeat (each Property).Value) {
+        let properties = (repeat each property)
+        var all: [any ObservableProperty] = []
+        for property in repeat each property { all.append(property) }
+        if all.isEmpty {
+            fatalError("ConcurrentObserve: a group of no properties has no value. Give it at least one.")
+        }
+        (self.look, self.readVersion, members) = (look, readVersion, GroupMembers(of: all))
+        makeJoining = { Self.joining(repeat each properties) }
+        makeWeakSource = { Self.weakSource(repeat each properties) }
+        readEach = { reader in Self.read(repeat each properties, by: reader) }
     }
 
     /// Begins observations while all properties live. It does not retain them. (P11)
@@ -115,24 +123,12 @@ public struct Group<Value: Sendable>: ObservableProperty {
             for property in repeat each properties { sum &+= property.version }
             return sum
         }
-        var all: [any ObservableProperty] = []
-        for property in repeat each property { all.append(property) }
-        if all.isEmpty {
-            fatalError("ConcurrentObserve: a group of no properties has no value. Give it at least one.")
+        self.init(of: repeat each property, readVersion: readVersion) {
+            let found = (repeat (each properties).snapshot())
+            var version: UInt64 = 0
+            for snapshot in repeat each found { version &+= snapshot.version }
+            return Snapshots.isSame(version, readVersion()) ? ((repeat (each found).value), version) : nil
         }
-        self.init(
-            {
-                let found = (repeat (each properties).snapshot())
-                var version: UInt64 = 0
-                for snapshot in repeat each found { version &+= snapshot.version }
-                return Snapshots.isSame(version, readVersion()) ? ((repeat (each found).value), version) : nil
-            },
-            readVersion,
-            GroupMembers(of: all),
-            { Self.joining(repeat each properties) },
-            { Self.weakSource(repeat each properties) },
-            { reader in Self.read(repeat each properties, by: reader) }
-        )
     }
 
     /// The values, which were present together at one moment. (P20)
@@ -163,8 +159,7 @@ public struct Group<Value: Sendable>: ObservableProperty {
     }
 
     /// Describes how a combination observes all of the properties.
-    @usableFromInline
-    internal static func joining<each Property: ObservableProperty>(
+    private static func joining<each Property: ObservableProperty>(
         _ property: repeat each Property
     ) -> Joining<Value> where Value == (repeat (each Property).Value) {
         let joinings = (repeat (each property).joining)
@@ -194,19 +189,12 @@ extension Group {
         _ second: Second
     ) where Value == (First.Value, Second.Value) {
         let readVersion: @Sendable () -> UInt64 = { first.version &+ second.version }
-        self.init(
-            {
-                let (one, two) = (first.snapshot(), second.snapshot())
-                let version = one.version &+ two.version
-                guard Snapshots.isSame(version, first.version &+ second.version) else { return nil }
-                return ((one.value, two.value), version)
-            },
-            readVersion,
-            GroupMembers(of: [first, second]),
-            { Self.joining(first, second) },
-            { Self.weakSource(first, second) },
-            { reader in Self.read(first, second, by: reader) }
-        )
+        self.init(of: first, second, readVersion: readVersion) {
+            let (one, two) = (first.snapshot(), second.snapshot())
+            let version = one.version &+ two.version
+            guard Snapshots.isSame(version, first.version &+ second.version) else { return nil }
+            return ((one.value, two.value), version)
+        }
     }
 
     /// Makes a group of three.
@@ -219,19 +207,12 @@ extension Group {
         _ third: Third
     ) where Value == (First.Value, Second.Value, Third.Value) {
         let readVersion: @Sendable () -> UInt64 = { first.version &+ second.version &+ third.version }
-        self.init(
-            {
-                let (one, two, three) = (first.snapshot(), second.snapshot(), third.snapshot())
-                let version = one.version &+ two.version &+ three.version
-                guard Snapshots.isSame(version, first.version &+ second.version &+ third.version) else { return nil }
-                return ((one.value, two.value, three.value), version)
-            },
-            readVersion,
-            GroupMembers(of: [first, second, third]),
-            { Self.joining(first, second, third) },
-            { Self.weakSource(first, second, third) },
-            { reader in Self.read(first, second, third, by: reader) }
-        )
+        self.init(of: first, second, third, readVersion: readVersion) {
+            let (one, two, three) = (first.snapshot(), second.snapshot(), third.snapshot())
+            let version = one.version &+ two.version &+ three.version
+            guard Snapshots.isSame(version, first.version &+ second.version &+ third.version) else { return nil }
+            return ((one.value, two.value, three.value), version)
+        }
     }
 
     /// Makes a group of four.
@@ -252,20 +233,13 @@ extension Group {
         let readVersion: @Sendable () -> UInt64 = {
             first.version &+ second.version &+ third.version &+ fourth.version
         }
-        self.init(
-            {
-                let (one, two, three, four) = (first.snapshot(), second.snapshot(), third.snapshot(), fourth.snapshot())
-                let version = one.version &+ two.version &+ three.version &+ four.version
-                guard Snapshots.isSame(version, first.version &+ second.version &+ third.version &+ fourth.version)
-                else { return nil }
-                return ((one.value, two.value, three.value, four.value), version)
-            },
-            readVersion,
-            GroupMembers(of: [first, second, third, fourth]),
-            { Self.joining(first, second, third, fourth) },
-            { Self.weakSource(first, second, third, fourth) },
-            { reader in Self.read(first, second, third, fourth, by: reader) }
-        )
+        self.init(of: first, second, third, fourth, readVersion: readVersion) {
+            let (one, two, three, four) = (first.snapshot(), second.snapshot(), third.snapshot(), fourth.snapshot())
+            let version = one.version &+ two.version &+ three.version &+ four.version
+            guard Snapshots.isSame(version, first.version &+ second.version &+ third.version &+ fourth.version)
+            else { return nil }
+            return ((one.value, two.value, three.value, four.value), version)
+        }
     }
 }
 
@@ -278,8 +252,7 @@ internal protocol MemberReader {
 
 extension Group {
     /// Returns the values of these properties as a reader reads them.
-    @usableFromInline
-    internal static func read<each Property: ObservableProperty>(
+    fileprivate static func read<each Property: ObservableProperty>(
         _ property: repeat each Property,
         by reader: any MemberReader
     ) -> Value where Value == (repeat (each Property).Value) {
@@ -291,8 +264,7 @@ extension Group: WeaklyNamed {
     var weakSource: WeakSource<Group> { makeWeakSource() }
 
     /// Makes a source that refers to these properties weakly.
-    @usableFromInline
-    internal static func weakSource<each Property: ObservableProperty>(
+    fileprivate static func weakSource<each Property: ObservableProperty>(
         _ property: repeat each Property
     ) -> WeakSource<Group> where Value == (repeat (each Property).Value) {
         let sources = (repeat WeakSource(each property))

@@ -32,6 +32,13 @@ internal protocol Joined: AnyObject, Sendable {
     func join<Member: Sendable>(_ attach: @Sendable (PropertyObserver<Member>) -> ObservationToken?) -> MemberSlot<
         Member
     >?
+
+    /// Takes the changes that are staged in the slots, as one change. Runs no user code.
+    ///
+    /// - Parameters:
+    ///   - commit: The number of the commit.
+    ///   - replaced: Receives values that the caller must destroy under no lock. (P5)
+    func take(_ slots: [AnyMemberSlot], of commit: UInt64, _ replaced: inout [Any])
 }
 
 /// A group or a list, whose own members join a combination.

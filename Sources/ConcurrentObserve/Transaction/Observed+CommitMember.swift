@@ -49,8 +49,7 @@ extension Observed: CommitMember {
         guard let announcement = unsafe draft.announcement else { return }
         // Safe: keepAnnouncementLocked(_:) has stored it, for this property.
         let kept = unsafe Unmanaged<Announcement<Value>>.fromOpaque(announcement).takeUnretainedValue()
-        kept.deferred =
-            observers.mayHave(ListHints.links) ? observers.relinkPaths(version: draft.version) : LinkDeliveries()
+        kept.deferred = relinkPaths(version: draft.version)
         if observers.mayHaveMailboxes { observers.wakeMailboxes(of: Change<Value>.self) }
     }
 

@@ -189,6 +189,23 @@ extension Promises.P18ForkTests {
         }
     }
 
+    @Test("P18 The child reads a derived value that need not be computed, whatever it was made from")
+    func current() async {
+        await #expect(processExitsWith: .success) {
+            let (left, right) = (Observed(1), Observed(2))
+            let twice = right.map { $0 * 2 }
+            // The roots of a group with a derived value are not known.
+            let group = Group(left, twice)
+            let sum = Derived { get in
+                let (left, twice) = get(group)
+                return left + twice
+            }
+            check(sum.value == 5 && twice.value == 4, "the parent")
+            let status = inChild { sum.value == 5 && twice.value == 4 }
+            check(status == 0, "the child: \(status)")
+        }
+    }
+
     @Test("P18 What a child releases ends nothing, and traps nothing")
     func released() async {
         await #expect(processExitsWith: .success) {

@@ -30,16 +30,6 @@ public struct Untested: Sendable {
             "the heavy side without membarrier: the fence in every test's twin"
         ),
         Untested(
-            "Derivation/DerivationKeeper.swift",
-            "state.load(ordering: .acquiring) == State.successor",
-            "one release and one acquire of a word that is written once: the test of a table that is published has it"
-        ),
-        Untested(
-            "Derivation/DerivationKeeper.swift",
-            "State.successor, ordering: .releasing",
-            "one release and one acquire of a word that is written once: the test of a table that is published has it"
-        ),
-        Untested(
             "Property/ChangeReceiverFactory.swift",
             "state.store(State.attached, ordering: .releasing)",
             "one release and one acquire of a word that is written once: the test of a table that is published has it"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 private let wordsFile = "Derivation/DependencySet.swift"
-private let cellFile = "Derivation/DerivationCell.swift"
-private let replacingFile = "Derivation/DerivationCell+Committing.swift"
+private let cellFile = "Derivation/DerivationNode.swift"
+private let replacingFile = "Derivation/DerivationNode+Committing.swift"
 
 extension Protocol {
     private static let beginStoring: [Instruction] = [
@@ -69,9 +69,8 @@ extension Protocol {
 
     private static let sets: [Test] =
         [
-            ("a look", "let address = present.load(ordering: .acquiring)", "borrowing func look("),
-            ("a load", "let address = present.load(ordering: .acquiring)", "borrowing func load()"),
-            ("a load after another", "let address = present.load(ordering: .acquiring)", "borrowing func loadSlowly()"),
+            ("a look", "let address = present.load(ordering: .acquiring)", "internal final func look("),
+            ("a load", "let address = present.load(ordering: .acquiring)", "final func load()"),
         ].map { name, fragment, after in
             Test(
                 "present set, \(name)",

@@ -4,7 +4,7 @@ import Synchronization
 
 // The first thread that commits over the evaluation with which it began publishes its result.
 
-extension DerivationCell {
+extension DerivationNode {
     /// The result and the set that a commit has replaced.
     struct Replaced {
         /// The replaced result; nil if the result stays.
@@ -19,37 +19,32 @@ extension DerivationCell {
     /// Puts a change of the value into the mailboxes. The thread that has changed a source
     /// announces the change. (P2)
     @inline(__always)
-    borrowing func commit(
-        _ collector: Collector,
-        over base: borrowing Present,
-        _ derived: any DerivationNode
-    ) -> Present {
-        if collector.hasReadItsSet { return commit(collector.state.base!, collector, over: base, derived) }
+    final func commit(_ collector: Collector, over base: borrowing Present) -> Present {
+        if collector.hasReadItsSet { return commit(collector.state.base!, collector, over: base) }
         let set = collector.otherSet(self)
-        return withExtendedLifetime(set) { commit(set.words, collector, over: base, derived) }
+        return withExtendedLifetime(set) { commit(set.words, collector, over: base) }
     }
 
     @inline(__always)
-    private borrowing func commit(
+    private final func commit(
         _ set: DependencyWords,
         _ collector: Collector,
-        over base: borrowing Present,
-        _ derived: any DerivationNode
+        over base: borrowing Present
     ) -> Present {
         var replaced = Replaced()
         let present = lock.withLock {
-            isPresentLocked(base) ? publish(set, collector, after: base, derived, &replaced) : .none
+            isPresentLocked(base) ? publish(set, collector, after: base, &replaced) : .none
         }
         if present.isNone {
-            discard(collector, derived)
+            discard(collector)
         } else if !collector.outcome.isInline || replaced.set != 0 {
-            retire(replaced, of: derived, isInline: collector.outcome.isInline)
+            retire(replaced, isInline: collector.outcome.isInline)
         }
         return present
     }
 
     /// Whether `base` is the present evaluation. The caller must hold `lock`.
-    borrowing func isPresentLocked(_ base: borrowing Present) -> Bool {
+    final func isPresentLocked(_ base: borrowing Present) -> Bool {
         // Relaxed: the lock orders the changes.
         let address = present.load(ordering: .relaxed)
         if base.isNone { return address == 1 }
@@ -59,11 +54,10 @@ extension DerivationCell {
     /// Stores an evaluation in `set`, which becomes the present one. A result that differs is a
     /// change for the observers. The caller must hold `lock`.
     @inline(__always)
-    private borrowing func publish(
+    private final func publish(
         _ set: DependencyWords,
         _ collector: Collector,
         after base: borrowing Present,
-        _ derived: any DerivationNode,
         _ replaced: inout Replaced
     ) -> Present {
         let isSame = collector.outcome.isSame
@@ -74,7 +68,7 @@ extension DerivationCell {
         if isOther, !base.isNone { base.set.clear() }
         let sequence = set.store { set in collector.store(in: set, version, words) }
         if isOther { replaced.set = replace(with: set.object) }
-        if !isSame { replaced.announced = derived.publish(words) }
+        if !isSame { replaced.announced = publish(words) }
         // Another thread may retire the set, if the derived value does not keep it.
         let keepsSet = isOther || base.keepsSet
         if keepsSet { set.retain() }
@@ -84,7 +78,7 @@ extension DerivationCell {
     /// Makes `set` the present one. Returns the address of the previous set if the caller must
     /// retire it, else 0. The caller must hold `lock`.
     @inline(never)
-    private borrowing func replace(with set: DependencySet) -> UInt {
+    private final func replace(with set: DependencySet) -> UInt {
         let address = unsafe UInt(bitPattern: set.words.memory)
         precondition(
             address == UInt(bitPattern: ObjectIdentifier(set)) + DependencyWords.distance,
@@ -104,7 +98,7 @@ extension DerivationCell {
             isKept = true
         }
         if !isKept { _ = unsafe Unmanaged.passRetained(set) }
-        // Release: pairs with the acquires in look(firstOnly:), load() and loadSlowly().
+        // Release: pairs with the acquires in look(firstOnly:) and load().
         present.store(isKept ? address : address | 1, ordering: .releasing)
         return before & 1 == 1 && before != 1 ? (before & ~1) &- DependencyWords.distance : 0
     }
@@ -113,7 +107,7 @@ extension DerivationCell {
     private static var mostKept: Int { 4 }
 
     /// The kept sets, the latest first.
-    private var keptSets: [DependencySet] {
+    private final var keptSets: [DependencySet] {
         var sets: [DependencySet] = []
         // Acquire: pairs with the release in replace(with:).
         let first = kept.load(ordering: .acquiring)
@@ -127,21 +121,18 @@ extension DerivationCell {
     }
 
     /// Returns the kept set for what was read, if there is one.
-    borrowing func find(_ collection: Collected) -> DependencySet? { keptSets.first(where: collection.isOf) }
+    final func find(_ collection: Collected) -> DependencySet? { keptSets.first(where: collection.isOf) }
 
     /// Retires what a commit has replaced: it is destroyed when no reader uses it any more. The
     /// caller must hold no lock.
-    borrowing func retire(_ replaced: Replaced, of derived: any DerivationNode, isInline: Bool) {
+    final func retire(_ replaced: Replaced, isInline: Bool) {
         if !isInline {
-            if let words = replaced.announced { derived.retire(words) }
-            if let words = replaced.words { derived.retire(words) }
+            if let words = replaced.announced { retire(words) }
+            if let words = replaced.words { retire(words) }
         }
         if replaced.set != 0 {
             // The set may own other sources, of any type, so releasing it may run user code.
-            ThreadRecord.retireForDeinitThreads(
-                reference: replaced.set,
-                from: UInt(bitPattern: ObjectIdentifier(derived))
-            )
+            ThreadRecord.retireForDeinitThreads(reference: replaced.set, from: address)
         }
     }
 }

@@ -6,19 +6,19 @@
 // that result if it is current, or evaluate again. No thread waits for another thread's evaluation,
 // so there is no deadlock. (P25)
 
-extension DerivationCell {
+extension DerivationNode {
     /// Returns an evaluation that was current during the call. Returns `none` if `reader` has
     /// received an answer that is not published.
     ///
     /// After `mostLosses` lost commits, the call takes the present evaluation unchecked. That
     /// evaluation began after the first of these commits, so during the call. Its snapshot
     /// therefore held during the call, even if a source has changed since. (P22)
-    borrowing func refresh(_ derived: any DerivationNode, for reader: Collector? = nil) -> Present {
+    final func refresh(for reader: Collector? = nil) -> Present {
         var losses = 0
         while true {
             let base = load()
-            if losses == Self.mostLosses || !base.isNone && isCurrent(base, derived) { return base }
-            let present = evaluate(after: base, derived, for: reader)
+            if losses == Self.mostLosses || !base.isNone && isCurrent(base) { return base }
+            let present = evaluate(after: base, for: reader)
             if !present.isNone || reader?.state.ring?.answer != nil { return present }
             losses += 1
         }
@@ -30,10 +30,10 @@ extension DerivationCell {
     ///
     /// Other sources run code of their own, which may need this derived value: so the check is then
     /// entered on the evaluation stack, which finds the ring. (P25)
-    private borrowing func isCurrent(_ present: borrowing Present, _ derived: any DerivationNode) -> Bool {
+    private final func isCurrent(_ present: borrowing Present) -> Bool {
         if !present.set.hasOthers { return present.isCurrent }
         var isCurrent = false
-        _ = EvaluationStack.current.perform(derived, place) { collector in
+        _ = EvaluationStack.current.perform(self) { collector in
             collector.begin(lookingAt: present)
             isCurrent = present.isCurrent
             return .none
@@ -43,18 +43,14 @@ extension DerivationCell {
 
     /// Evaluates and publishes. Returns `none` if another thread has published first, or if
     /// `reader` has received the result.
-    private borrowing func evaluate(
-        after base: borrowing Present,
-        _ derived: any DerivationNode,
-        for reader: Collector?
-    ) -> Present {
-        return EvaluationStack.current.perform(derived, place, for: reader) { collector in
-            collect(collector, after: base, derived)
+    private final func evaluate(after base: borrowing Present, for reader: Collector?) -> Present {
+        return EvaluationStack.current.perform(self, for: reader) { collector in
+            collect(collector, after: base)
             if let reader, collector.isInsideRing {
-                reader.answer(CopiedResult(derived, collector))
+                reader.answer(CopiedResult(self, collector))
                 return .none
             }
-            return commit(collector, over: base, derived)
+            return commit(collector, over: base)
         }
     }
 
@@ -65,37 +61,29 @@ extension DerivationCell {
     /// fails only if it reads a property that has no copy yet, or one that cannot be copied, such
     /// as one of a type that the library does not know. (P25)
     @inline(__always)
-    private borrowing func collect(
-        _ collector: Collector,
-        after base: borrowing Present,
-        _ derived: any DerivationNode
-    ) {
+    private final func collect(_ collector: Collector, after base: borrowing Present) {
         collector.begin(after: base, watch: nil)
-        if !collectOnce(collector, after: base, derived) { collectAgain(collector, after: base, derived) }
+        if !collectOnce(collector, after: base) { collectAgain(collector, after: base) }
     }
 
     @inline(never)
-    private borrowing func collectAgain(
-        _ collector: Collector,
-        after base: borrowing Present,
-        _ derived: any DerivationNode
-    ) {
+    private final func collectAgain(_ collector: Collector, after base: borrowing Present) {
         var wait = Backoff()
         var failures = 0
         var watch: SelfWatch?
         repeat {
-            discard(collector, derived)
+            discard(collector)
             if watch?.isHopeless == true {
-                if collector.report(after: base, derived) { break }
-                discard(collector, derived)
+                if collector.report(after: base, self) { break }
+                discard(collector)
             }
             failures += 1
             collector.endWatch()
             collector.noteFailure()
             wait.pause()
-            if failures >= Self.suspicious { watch = SelfWatch(derived, place, after: watch?.runs ?? 0) }
+            if failures >= Self.suspicious { watch = SelfWatch(self, after: watch?.runs ?? 0) }
             collector.begin(after: base, watch: watch)
-        } while !collectOnce(collector, after: base, derived)
+        } while !collectOnce(collector, after: base)
         collector.endWatch()
     }
 
@@ -106,12 +94,8 @@ extension DerivationCell {
     /// Runs the function once, unless nothing it read has changed. Returns whether all values read
     /// were present at one moment.
     @inline(__always)
-    private borrowing func collectOnce(
-        _ collector: Collector,
-        after base: borrowing Present,
-        _ derived: any DerivationNode
-    ) -> Bool {
-        if !base.isNone, base.set.nodeCount > 0, !collector.outcome.isOnCopies, stillReads(base, collector, derived) {
+    private final func collectOnce(_ collector: Collector, after base: borrowing Present) -> Bool {
+        if !base.isNone, base.set.nodeCount > 0, !collector.outcome.isOnCopies, stillReads(base, collector) {
             collector.outcome.isSame = true
         } else {
             ThreadRecord.withUserCode { run(collector) }
@@ -119,8 +103,8 @@ extension DerivationCell {
         return collector.outcome.isSnapshot || collector.isConsistent
     }
 
-    borrowing func discard(_ collector: Collector, _ derived: any DerivationNode) {
-        if !collector.outcome.isSame, !collector.outcome.isInline { derived.discard(collector.outcome.result) }
+    final func discard(_ collector: Collector) {
+        if !collector.outcome.isSame, !collector.outcome.isInline { discard(collector.outcome.result) }
     }
 
     /// Whether the derived values and the properties that the function reads have not changed,
@@ -130,11 +114,7 @@ extension DerivationCell {
     ///
     /// A function that reads all that it needs before it computes checks this itself: see
     /// `Collector.readsTheSame`.
-    private borrowing func stillReads(
-        _ base: borrowing Present,
-        _ collector: Collector,
-        _ derived: any DerivationNode
-    ) -> Bool {
+    private final func stillReads(_ base: borrowing Present, _ collector: Collector) -> Bool {
         let set = base.set
         guard !set.isSnapshot, let details = set.object.details else { return false }
         let isSame = details.steps.allSatisfy { step in

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import Synchronization
+
+// A public class needs a public superclass. Documentation leaves out names with an underscore.
+// swift-format-ignore: NoLeadingUnderscores
+
+/// A derived value, without its type: the function, the present evaluation, and the observation.
+///
+/// The evaluation is in a `DependencySet`. The derived value keeps its first four sets as long as
+/// it lives, so that a reader looks into them without a read section and a pin. Further sets are
+/// not kept, since a function may read different sources each time. Sets with sources whose roots
+/// are not known are not kept either. A reader retains such a set under `lock`, and the set is
+/// released when it is replaced.
+@safe
+public class _DerivationNode: @unchecked Sendable {
+    // Unchecked: `lock` guards the observation and the keeper; the rest is constant or atomic.
+
+    /// The address of the present set's words. The lowest bit is set if readers must not look at
+    /// them without `lock`: there is no set yet, or it is not kept. Stored under `lock`.
+    @usableFromInline final let present = Atomic<UInt>(1)
+    /// The address of the words of the kept set that was added last, or 0. Kept sets are linked.
+    /// Stored under `lock`.
+    final let kept = Atomic<UInt>(0)
+    /// Reads, computes, and hands the result to the collector.
+    private final let function: @Sendable (Collector) -> Void
+    internal final let place: DerivationPlace
+    /// Whether the function names its sources. Then it can make a function that references them
+    /// weakly: see `Collector.weaken`.
+    final let namesSources: Bool
+    /// No user code runs under this lock. The locks of the observed property and of its mailboxes
+    /// are taken inside.
+    @usableFromInline final let lock = SourceLock()
+
+    /// The observation, while the value is observed. Guarded by `lock`, under which its last
+    /// reference is never released: a thread or an observer that uses it has another.
+    // Safe: no access contains another one.
+    @safe @exclusivity(unchecked) final var observation: DerivedObservation?
+    /// The keeper, if there is one. Not retained. Guarded by `lock`.
+    final weak var presentKeeper: DerivationKeeper?
+    /// Whether the value belongs to a model. Its observations then end with the model.
+    private final let modelMark = Atomic(false)
+    /// Retains what the function of a successor needs. Nil for others, and for a successor that
+    /// names no sources.
+    final let holdSources: (@Sendable (inout HeldSources) -> Bool)?
+
+    @usableFromInline
+    internal init(_ place: DerivationPlace, namesSources: Bool, _ function: @escaping @Sendable (Collector) -> Void) {
+        (self.place, self.namesSources, self.function) = (place, namesSources, function)
+        holdSources = nil
+    }
+
+    /// Makes a successor, which takes over the evaluation and the observers. The `deinit` of the
+    /// other derived value has begun.
+    ///
+    /// - Parameter function: The successor's function; nil if it is the same.
+    internal init(succeeding other: DerivationNode, _ function: WeakFunction?) {
+        (place, namesSources, self.function) = (other.place, false, function?.run ?? other.function)
+        holdSources = function?.hold
+        observation = other.observation.take()
+        // Relaxed, all: no other thread has either of the two. The references move with the
+        // addresses.
+        present.store(other.present.exchange(1, ordering: .relaxed), ordering: .relaxed)
+        kept.store(other.kept.exchange(0, ordering: .relaxed), ordering: .relaxed)
+    }
+
+    deinit {
+        // Safe: no thread has the derived value any more.
+        let address = present.load(ordering: .relaxed)
+        if address & 1 == 1, address != 1 { unsafe DependencyWords.object(at: address & ~1).release() }
+        let first = kept.load(ordering: .relaxed)
+        if first != 0 { unsafe DependencyWords.object(at: first).release() }
+    }
+
+    // The type of the value decides these.
+
+    /// Retires a replaced result. The caller must hold no lock.
+    internal func retire(_ words: Latch.Words) { preconditionFailure("a derived value has a type") }
+
+    /// Destroys a result that no other thread has seen. The caller must hold no lock.
+    internal func discard(_ words: Latch.Words) { preconditionFailure("a derived value has a type") }
+
+    /// Makes a successor with the function; nil stands for this one's own function.
+    internal func makeSuccessor(_ function: WeakFunction?) -> DerivationNode {
+        preconditionFailure("a derived value has a type")
+    }
+}
+
+@usableFromInline
+internal typealias DerivationNode = _DerivationNode
+
+extension DerivationNode {
+    /// Compared, not followed.
+    @inline(__always)
+    final var address: UInt { UInt(bitPattern: ObjectIdentifier(self)) }
+
+    final func run(_ collector: Collector) { function(collector) }
+
+    /// Evaluates the derived value if it is not current, and notes in `collector` what it is made
+    /// from. Returns the version of the result, or the highest number if that is not known.
+    final func note(in collector: Collector) -> UInt64 {
+        let present = refresh(for: collector)
+        // The version is not known: the function has to run.
+        if present.isNone { return .max }
+        collector.note(self, present)
+        return present.version
+    }
+
+    /// Returns the roots of one of the derived value's sets, which need not be the present one.
+    final func roots(of set: DependencySet) -> [RootReference] {
+        if let details = set.details { return details.roots }
+        // The function retains its roots. It is run to list them.
+        let collector = Collector()
+        collector.outcome.isListing = true
+        run(collector)
+        return collector.listed
+    }
+
+    /// Makes a result a change for the observers, if there are some. Returns the words that their
+    /// property had before. The caller must hold `lock`.
+    final func publish(_ words: Latch.Words) -> Latch.Words? { observation?.publish(words) }
+
+    /// Whether the value belongs to a model. Its observations then end with the model, and do not
+    /// keep the value.
+    final var isOfModel: Bool {
+        // Relaxed: set before other threads receive the derived value.
+        get { modelMark.load(ordering: .relaxed) }
+        set { modelMark.store(newValue, ordering: .relaxed) }
+    }
+}
+
+// MARK: - Reading
+
+/// The result of a direct look at the present evaluation.
+@safe @usableFromInline
+internal struct CleanRead {
+    @usableFromInline let words: Latch.Words
+    @usableFromInline let sequence: UInt64
+    /// The words of the set.
+    @usableFromInline let memory: UnsafePointer<UInt64>
+
+    @inlinable @inline(__always)
+    init(_ words: Latch.Words, _ sequence: UInt64, _ memory: UnsafePointer<UInt64>) {
+        self.words = words
+        self.sequence = sequence
+        unsafe self.memory = unsafe memory
+    }
+
+    /// Whether the evaluation is still in its set. Call it after a pin.
+    @inlinable @inline(__always)
+    var isStill: Bool {
+        // Relaxed: after the pin, by the light barrier, as in ValueCell.isPinned(_:).
+        unsafe DependencySet.atomic(memory, DependencySet.Place.sequence).pointee.load(ordering: .relaxed) == sequence
+    }
+}
+
+extension DerivationNode {
+    /// Returns the words of the present evaluation, if a direct look shows that it is current; else
+    /// nil. Counts no reference and takes no lock.
+    ///
+    /// - Parameter firstOnly: Leaves out the second word. Pass a constant.
+    @inlinable @inline(__always)
+    internal final func look(firstOnly: Bool) -> CleanRead? {
+        // Acquire: pairs with the release in replace(with:); the words of the set are complete.
+        let address = present.load(ordering: .acquiring)
+        if address & 1 == 1 { return nil }
+        // Safe: the caller retains the derived value, which keeps the set. The set or the function
+        // keeps the memory of the roots.
+        let memory = unsafe UnsafePointer<UInt64>(bitPattern: address).unsafelyUnwrapped
+        // Acquire: pairs with the release in DependencyWords.store(_:).
+        let before = unsafe DependencySet.atomic(memory, DependencySet.Place.sequence).pointee.load(
+            ordering: .acquiring
+        )
+        // Constant, both: the number of roots, and the addresses of their versions.
+        let count = UInt32(truncatingIfNeeded: unsafe memory[DependencySet.Place.counts])
+        var root = unsafe memory + DependencySet.Place.roots
+        for _ in 0..<count {
+            // Relaxed: the sequence and the fence order it.
+            let version = unsafe DependencySet.atomic(root, 1).pointee.load(ordering: .relaxed)
+            if unsafe DependencySet.word(at: UInt(root.pointee)) != version { return nil }
+            unsafe root += 2
+        }
+        // Relaxed, both: the sequence and the fence order them.
+        let first = unsafe DependencySet.atomic(memory, DependencySet.Place.first).pointee.load(ordering: .relaxed)
+        let second =
+            firstOnly
+            ? 0 : unsafe DependencySet.atomic(memory, DependencySet.Place.second).pointee.load(ordering: .relaxed)
+        // Acquire: pairs with the fence in DependencyWords.beginStoring(). If a loaded word belongs
+        // to a later evaluation, the sequence below is later, too.
+        atomicMemoryFence(ordering: .acquiring)
+        // Relaxed: ordered by the fence. Odd: an evaluation is being stored, or another set has
+        // replaced this one.
+        let after = unsafe DependencySet.atomic(memory, DependencySet.Place.sequence).pointee.load(ordering: .relaxed)
+        guard after == before && before & 1 == 0 else { return nil }
+        return unsafe CleanRead(Latch.Words(first: UInt(first), second: UInt(second)), before, memory)
+    }
+
+    /// Returns the present evaluation, which need not be current.
+    @inline(__always)
+    final func load() -> Present {
+        // Acquire: pairs with the release in replace(with:).
+        let address = present.load(ordering: .acquiring)
+        if address & 1 == 0 {
+            let present = Self.evaluation(at: address, keepsSet: false)
+            if !present.isNone, present.set.isStill(present.sequence) { return present }
+        }
+        return loadLocked()
+    }
+
+    /// Returns the present evaluation when its set may be released, or when another thread
+    /// publishes one. The child of a fork reads without the lock: no thread publishes there. (P18)
+    @inline(never)
+    private final func loadLocked() -> Present {
+        Fork.isInChild ? retainPresent() : lock.withLock(retainPresent)
+    }
+
+    private final func retainPresent() -> Present {
+        // Relaxed: the lock orders the changes.
+        let address = present.load(ordering: .relaxed)
+        if address == 1 { return .none }
+        let evaluation = Self.evaluation(at: address & ~1, keepsSet: address & 1 == 1)
+        if evaluation.keepsSet { evaluation.set.retain() }
+        return evaluation
+    }
+
+    /// Returns the evaluation in a set. It is complete if the sequence is even, and the same
+    /// afterwards.
+    ///
+    /// - Parameter keepsSet: Whether the evaluation retains the set.
+    @inline(__always)
+    private static func evaluation(at address: UInt, keepsSet: Bool) -> Present {
+        // Safe: the derived value keeps the set, or the caller holds the lock.
+        let set = unsafe DependencyWords(UnsafeMutablePointer(bitPattern: address).unsafelyUnwrapped)
+        let sequence = set.sequence
+        let words = Latch.Words(
+            first: UInt(set.word(DependencySet.Place.first)),
+            second: UInt(set.word(DependencySet.Place.second))
+        )
+        let version = set.word(DependencySet.Place.version)
+        return Present(set: set, keepsSet: keepsSet, sequence: sequence, version: version, words: words)
+    }
+}

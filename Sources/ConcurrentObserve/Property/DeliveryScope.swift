@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+/// Identifies the source of a change, by the address of its core. The address is compared, not
+/// followed.
+@usableFromInline
+internal struct SourceIdentity: Equatable, Sendable {
+    private let address: UInt
+
+    fileprivate init(_ address: UInt) { self.address = address }
+
+    /// Whether `core` is this source's.
+    func isOf(_ core: RegistryCore) -> Bool { address == UInt(bitPattern: ObjectIdentifier(core)) }
+}
+
+extension ObserverList {
+    /// Identity of the owning source. A source never observed matches no announced change.
+    @usableFromInline
+    var identity: SourceIdentity {
+        // Relaxed: compared, not followed.
+        SourceIdentity(coreAddress.load(ordering: .relaxed))
+    }
+}
+
+extension Observer {
+    /// The identity of the source that it observes.
+    @usableFromInline
+    final var sourceIdentity: SourceIdentity {
+        withCore { core in SourceIdentity(UInt(bitPattern: ObjectIdentifier(core))) }
+    }
+}
+
+/// A change that a thread delivers: its source and its version, and the binding's step from which
+/// it was made.
+///
+/// The scope is passed down to the links of paths and derived values. It cannot be passed to the
+/// closures of observers, which are the program's and take a `Change` only. So the thread's record
+/// has the innermost scope, in `ThreadRecord.delivery`, and the library's own closures (of
+/// bindings, groups and paths) look for it there. A callback may change another property: the scope
+/// in the record does not match that change.
+///
+/// A thread has a scope while it delivers a change that a binding has made, or that a path, a group
+/// or a derived value has made of such a change. The scope is on the thread's stack.
+@safe @usableFromInline
+internal struct DeliveryScope {
+    let source: SourceIdentity
+    let version: UInt64
+    /// Whether the change carries the value that the binding has made.
+    private(set) var keepsValue = true
+    /// Whether a group or a derived value made the change: its value depends on more than the
+    /// value that the binding has made.
+    private(set) var isCombined = false
+    /// The versions of the properties on a path that the change shows. Nil if the change is not a
+    /// path's, or if no binding receives it.
+    let shown: ShownVersion?
+    /// The binding's step that this change was made from; nil if there is none. The room above
+    /// knows its type. The step is on the thread's stack, and is there longer than this scope.
+    let step: UnsafeRawPointer?
+    /// The commit that calls observers under its locks; nil in all other deliveries. The room
+    /// above knows its type. The commit keeps it until that delivery has ended.
+    let commit: UnsafeRawPointer?
+
+    private init(
+        _ version: UInt64,
+        of source: SourceIdentity,
+        showing shown: ShownVersion?,
+        step: UnsafeRawPointer?,
+        commit: UnsafeRawPointer?
+    ) {
+        (self.version, self.source, self.shown) = (version, source, shown)
+        unsafe (self.step, self.commit) = (step, commit)
+    }
+
+    /// Makes the scope of a change that no binding has made.
+    init(_ version: UInt64, of source: SourceIdentity, showing shown: ShownVersion? = nil) {
+        unsafe self.init(version, of: source, showing: shown, step: nil, commit: nil)
+    }
+
+    /// Makes the scope of a change that a binding's step has made.
+    init(_ version: UInt64, of source: SourceIdentity, madeBy step: UnsafeRawPointer) {
+        unsafe self.init(version, of: source, showing: nil, step: step, commit: nil)
+    }
+
+    /// Makes the scope of a commit that calls observers under its locks.
+    init(of commit: UnsafeRawPointer) {
+        unsafe self.init(.max, of: SourceIdentity(0), showing: nil, step: nil, commit: commit)
+    }
+
+    /// Whether this is the change of `source` to `version`.
+    func isChange(_ version: UInt64, of source: SourceIdentity) -> Bool {
+        return self.version == version && self.source == source
+    }
+
+    /// Makes the scope of the change of a path, a group or a derived value that this change has
+    /// caused.
+    ///
+    /// - Parameters:
+    ///   - version: Its version there.
+    ///   - keepsValue: Whether it carries the same value.
+    ///   - isCombined: Whether a group or a derived value made it.
+    ///   - shown: The versions that it shows, if it is a path's and a binding receives it.
+    func relayed(
+        as version: UInt64,
+        of source: SourceIdentity,
+        keepsValue: Bool,
+        isCombined: Bool = false,
+        showing shown: ShownVersion? = nil
+    ) -> DeliveryScope {
+        // Safe: the scope that is made ends before this one.
+        var scope = unsafe DeliveryScope(version, of: source, showing: shown, step: step, commit: nil)
+        scope.keepsValue = keepsValue && self.keepsValue
+        scope.isCombined = isCombined || self.isCombined
+        return scope
+    }
+
+    /// Makes the scope of a path's change. Nil if the change has neither a known cause nor versions
+    /// to show.
+    ///
+    /// - Parameters:
+    ///   - cause: The change that caused it, if the calling thread delivers that.
+    ///   - keepsValue: Whether it carries the value of its cause.
+    ///   - shown: The versions that it shows, if a binding receives it.
+    static func ofPath(
+        _ version: UInt64,
+        of source: SourceIdentity,
+        becauseOf cause: DeliveryScope?,
+        keepsValue: Bool,
+        showing shown: ShownVersion?
+    ) -> DeliveryScope? {
+        if let cause { return cause.relayed(as: version, of: source, keepsValue: keepsValue, showing: shown) }
+        guard let shown else { return nil }
+        var scope = DeliveryScope(version, of: source, showing: shown)
+        scope.keepsValue = keepsValue
+        return scope
+    }
+}
+
+// MARK: - The thread's record
+
+extension DeliveryScope {
+    /// The innermost scope of the calling thread, if there is one.
+    @inline(__always)
+    static var present: DeliveryScope? {
+        // Safe: records are never freed. The scope is on this thread's stack until `perform` ends.
+        guard let scope = unsafe ThreadRecord.current.pointee.delivery else { return nil }
+        return unsafe scope.assumingMemoryBound(to: DeliveryScope.self).pointee
+    }
+
+    /// The innermost scope of the calling thread, if it is the change of `source` to `version`. A
+    /// change that a callback makes in between does not match.
+    static func current(_ version: UInt64, of source: SourceIdentity) -> DeliveryScope? {
+        guard let present, present.isChange(version, of: source) else { return nil }
+        return present
+    }
+
+    /// Runs `delivery`, which calls observers, with this as the calling thread's innermost scope.
+    @inline(never)
+    func perform(_ delivery: () -> Void) {
+        // Safe: records are never freed. This record forgets the scope before the scope is gone.
+        let record = unsafe ThreadRecord.current
+        let outer = unsafe record.pointee.delivery
+        unsafe withUnsafePointer(to: self) { scope in
+            unsafe record.pointee.delivery = UnsafeRawPointer(scope)
+            delivery()
+            unsafe record.pointee.delivery = outer
+        }
+    }
+}
+
+/// The version of a property that a change of a path shows, linked to those of the properties
+/// before it on the path.
+///
+/// A path numbers its changes itself, and any thread may deliver them. So neither the number nor
+/// the thread says what a change was made from. These versions do. A binding of the path that leads
+/// back to one of the properties learns from them which version it would replace. If the property
+/// has a later one by then, the binding does not change it. (P3)
+internal final class ShownVersion: Sendable {
+    /// The property's core. It is retained, so that a later property at the same address is not
+    /// taken for this one. That does not prolong the property's life. (P11)
+    private let core: RegistryCore
+    private let version: UInt64
+    /// Whether the change carries the value of this version. True only for the last property of a
+    /// path.
+    private let isValue: Bool
+    private let before: ShownVersion?
+
+    /// - Parameter before: The version of the property before this one on the path.
+    init(_ version: UInt64, of core: RegistryCore, isValue: Bool, after before: ShownVersion?) {
+        (self.version, self.core, self.isValue, self.before) = (version, core, isValue, before)
+    }
+
+    /// Returns which version of a property is shown, and whether the change carries its value. Nil
+    /// if the path does not lead through the property or to it.
+    ///
+    /// - Complexity: O(*n*) in the steps of the path.
+    func version(of property: SourceIdentity) -> (number: UInt64, isValue: Bool)? {
+        var next: ShownVersion? = self
+        while let shown = next {
+            if property.isOf(shown.core) { return (shown.version, shown.isValue) }
+            next = shown.before
+        }
+        return nil
+    }
+}
