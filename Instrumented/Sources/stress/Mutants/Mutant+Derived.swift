@@ -21,6 +21,7 @@ extension Mutant {
             at: "derived.look"
         ),
         Mutant(.aLateResultReplacesANewerOne, "async-runs", [.invariant("P22.async-order")]),
+        Mutant(.aChangeLeavesTheEarlierResult, "async-runs", [.invariant("P22.async-pending")]),
         Mutant(
             .aLateStartOvertakesANewerOne,
             "async-runs",
