@@ -11,6 +11,7 @@
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 // MARK: Starting
 
@@ -76,9 +77,19 @@ static void begin(const char *name) {
 
 #endif
 
+// A thread that begins while no memory can be had waits for some: its first allocation in Swift
+// would end the process, though the library needs no thread to end an observation. (P8)
+static void wait_for_memory(void) {
+    // Volatile: the compiler removes an allocation that nothing uses.
+    void *volatile probe;
+    while (!(probe = malloc(1 << 14))) nanosleep(&(struct timespec){ .tv_nsec = 1000000 }, NULL);
+    free(probe);
+}
+
 static void *run(void *context) {
     struct start start = *(struct start *)context;
     free(context);
+    wait_for_memory();
     begin(start.name);
     start.body(start.context);
     return NULL;
