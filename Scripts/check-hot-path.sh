@@ -186,7 +186,7 @@ check_property() {
         *) follow "$1" "$mangled" "$plain" "$again" none || verdict=1 ;;
         esac
     done
-    check_each "$1" "$again" none "$again" || verdict=1
+    check_each "$1" 5LatchV9loadAgain none "$again" || verdict=1
     check_each "$1" "$pinned.*SS_T" none "$retain|$cold|$again" "$retain" || verdict=1
     check_each "$1" "9ValueCellV9readAgain.*SS_T" none "$retain|$cold|$again" "$retain" || verdict=1
 
