@@ -73,7 +73,9 @@ extension Scenario {
         }
 
         let last = pair.read.snapshot()
-        let isSettled = waitWhileMoving({ sequence.count }) { sequence.lastVersion >= last.version }
+        let isSettled = waitWhileMoving({ sequence.count }) {
+            sequence.count > 0 && sequence.lastVersion >= last.version
+        }
         round.check(isSettled, "P1.ordered-once", "the sequence has not had version \(last.version)")
         for (witness, token) in zip([serial, actor], tokens) { witness.settle(round) { token.deliveryCounts! } }
         for (witness, derived) in [(serial, pair.named), (actor, pair.read), (sequence, pair.read)] {
