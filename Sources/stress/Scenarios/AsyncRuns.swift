@@ -63,7 +63,7 @@ private final class ResultWitness: Sendable {
             guard case .success(let number) = change.new else { return }
             counts.published.add(1, ordering: .relaxed)
             let last = counts.last.exchange(number, ordering: .relaxed)
-            round.check(number > last, "P22.async-order", "after the result of \(last) came that of \(number)")
+            round.check(number >= last, "P22.async-order", "after the result of \(last) came that of \(number)")
         }
     }
 
