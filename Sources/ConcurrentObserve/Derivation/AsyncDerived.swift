@@ -11,8 +11,10 @@
 /// Its value is nil while the function runs, and then the function's result, or the error that it
 /// threw. A *run* is one call of the function, in a task of its own. A change of the source cancels
 /// the run before it, sets the value to nil, and starts the next run, all before the source's own
-/// setter returns. The result of a run that was overtaken is dropped, so a result never replaces
-/// one of a later change. Until the next result, ``last`` is the last good one.
+/// setter returns. A derived value or a group as the source may leave a change to another thread
+/// that is evaluating it; that thread then does this. (P25) The result of a run that was overtaken
+/// is dropped, so a result never replaces one of a later change. Until the next result, ``last`` is
+/// the last good one.
 ///
 /// The type is a property like any other: observe or bind it, wait with `first(where:)`, or read
 /// its value in a ``Derived``. The function of several properties takes a `Derived` of them:
@@ -21,7 +23,8 @@
 ///
 /// The first run starts with the initialiser, whether the value is observed or not. The object
 /// retains its source. When the object is released, its run is cancelled, and its observations end
-/// with `.sourceDeleted`. (P12)
+/// with `.sourceDeleted`. (P12) If the source's `cancelAllObservations()` ends its observation, no
+/// further run starts, and the value stays as it is.
 public final class AsyncDerived<Success: Sendable>: ObservableProperty {
     private let runs: AsyncRuns<Success>
     private let token: ObservationToken
@@ -47,7 +50,8 @@ public final class AsyncDerived<Success: Sendable>: ObservableProperty {
         // Weak: the observation may be destroyed late, and the results end with this object.
         token = source.observe(options: .initial) { [weak runs] change in
             let input = change.new
-            runs?.start(for: change.version, priority: priority) { try await function(input) }
+            let isFirst = change.reason == .initial
+            runs?.start(for: change.version, isFirst: isFirst, priority: priority) { try await function(input) }
         }
     }
 
@@ -100,20 +104,34 @@ private final class AsyncRuns<Success: Sendable>: Sendable {
     private let newest = NewestRun()
 
     /// Starts a run, unless another run has a later version of the source.
-    func start(for version: UInt64, priority: TaskPriority?, _ body: @escaping @Sendable () async throws -> Success) {
-        let overtaken: Task<Void, Never>?
+    ///
+    /// - Parameter isFirst: Whether the run is the initialiser's. It changes no state, so that the
+    ///   initialiser may be called in the body of a `modify` or of a commit.
+    func start(
+        for version: UInt64,
+        isFirst: Bool,
+        priority: TaskPriority?,
+        _ body: @escaping @Sendable () async throws -> Success
+    ) {
+        var overtaken: Task<Void, Never>?
         do throws(Overtaken) {
-            // Under the state's own lock, so that starts and results come in one order.
-            overtaken = try state.modify { state throws(Overtaken) in
-                let overtaken = try newest.begin(version)
-                state.result = nil
-                return overtaken
+            if isFirst {
+                _ = try newest.begin(version)
+            } else {
+                // Under the state's own lock, so that starts and results come in one order.
+                overtaken = try state.modify { state throws(Overtaken) in
+                    let overtaken = try newest.begin(version)
+                    state.result = nil
+                    return overtaken
+                }
             }
         } catch {
             return
         }
         // Under no lock: a task's cancellation handlers are user code. (P5)
         overtaken?.cancel()
+        // An observer of the state may have changed the source, and so have started a newer run.
+        guard newest.isNewest(version) else { return }
         let task = Task(priority: priority) { [weak self] in
             let result: Result<Success, any Error>
             do { result = .success(try await body()) } catch { result = .failure(error) }

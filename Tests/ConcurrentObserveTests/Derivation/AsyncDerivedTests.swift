@@ -106,6 +106,32 @@ struct AsyncDerivedTests {
         #expect(upper.value == "A:2")
     }
 
+    @Test("It may be made in the body of a change and of a commit")
+    func inBodies() async throws {
+        let (source, other) = (Observed(1), Observed(0))
+        let first = other.modify { _ in AsyncDerived(source) { $0 } }
+        let second = Group(other, Observed(0)).commit { _ in AsyncDerived(source) { $0 } }
+        #expect(try await first.result() == 1)
+        #expect(try await second.result() == 1)
+    }
+
+    @Test("An observer of the value that sets the source again leaves one run, of the last value")
+    func setsAgain() async throws {
+        let source = Observed(0)
+        let begun = Mutex<[Int]>([])
+        let derived = AsyncDerived(source) { number in
+            begun.withLock { $0.append(number) }
+            return number
+        }
+        #expect(try await derived.result() == 0)
+        let token = derived.observe { change in if change.new == nil, source.value == 1 { source.value = 2 } }
+        source.value = 1
+        #expect(try await derived.result() == 2)
+        try await whenQuiet()
+        #expect(begun.withLock { $0 } == [0, 2])
+        token.cancel()
+    }
+
     @Test("The task-local values of the setter reach the function")
     func taskLocals() async throws {
         enum Trace { @TaskLocal static var id = 0 }
