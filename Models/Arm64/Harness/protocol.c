@@ -547,7 +547,11 @@ struct item *append(struct observer *observer) {
         replaced = replace_table(registry, make_table(capacity_for(registry->live + 1), registry->table));
     }
     struct table *table = registry->table;
-    if (broken(defect_count)) store(&table->contents->count, table->count + 1, releasing);  //= own: a defect
+    // It pauses some times: a single pause seldom meets a walk on a busy machine.
+    if (broken(defect_count)) {
+        store(&table->contents->count, table->count + 1, releasing);  //= own: a defect
+        for (int i = 0; i < 8; i++) point();
+    }
     point();
     place(table, observer);
     point();
