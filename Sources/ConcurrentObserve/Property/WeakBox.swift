@@ -21,9 +21,8 @@ public protocol WeaklyObservable: AnyObject, Sendable {
 /// released the last reference. The lifetime ends at that moment. It cannot be copied: so only the
 /// object has it, and it never ends later.
 ///
-/// The same thread makes the weak properties nil one after the other, and calls the observers of
-/// each. A callback that blocks delays the thread, and with it the other weak properties of this
-/// object. (P7)
+/// The releasing thread makes the weak properties nil in turn, and calls the observers of each. A
+/// callback that blocks delays this thread, and with it the object's other weak properties. (P7)
 public struct ReferentLifetime: ~Copyable, Sendable {
     private let deaths = ObserverRegistry<Void>()
 
