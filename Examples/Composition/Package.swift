@@ -1,0 +1,66 @@
+// swift-tools-version: 6.2
+// SPDX-License-Identifier: Apache-2.0
+
+import PackageDescription
+
+// How properties are used together with other packages: one program for each package. What a
+// program prints is in expected/NAME.txt.
+let package = Package(
+    name: "Composition",
+    traits: [
+        // Off by default: each builds for minutes.
+        .trait(name: "Database", description: "The program DatabaseRow, which needs GRDB."),
+        .trait(name: "HTTPClient", description: "The program HTTPPolling, which needs async-http-client."),
+    ],
+    dependencies: [
+        // The name, not the folder's: a checkout may be called anything.
+        .package(name: "ConcurrentObserve", path: "../.."),
+        .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
+        .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
+        .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+        .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    ],
+    targets: [
+        .executableTarget(
+            name: "DebounceAndThrottle",
+            dependencies: [
+                .product(name: "ConcurrentObserve", package: "ConcurrentObserve"),
+                .product(name: "AsyncAlgorithms", package: "swift-async-algorithms"),
+            ]
+        ),
+        .executableTarget(
+            name: "CombinePublisher",
+            dependencies: [
+                .product(name: "ConcurrentObserve", package: "ConcurrentObserve"),
+                .product(name: "OpenCombine", package: "OpenCombine"),
+            ]
+        ),
+        .executableTarget(
+            name: "DatabaseRow",
+            dependencies: [
+                .product(name: "ConcurrentObserve", package: "ConcurrentObserve"),
+                .product(name: "GRDB", package: "GRDB.swift", condition: .when(traits: ["Database"])),
+            ]
+        ),
+        .executableTarget(
+            name: "HTTPPolling",
+            dependencies: [
+                .product(name: "ConcurrentObserve", package: "ConcurrentObserve"),
+                .product(
+                    name: "AsyncHTTPClient",
+                    package: "async-http-client",
+                    condition: .when(traits: ["HTTPClient"])
+                ),
+                .product(
+                    name: "NIOFoundationCompat",
+                    package: "swift-nio",
+                    condition: .when(traits: ["HTTPClient"])
+                ),
+                .product(name: "NIOHTTP1", package: "swift-nio", condition: .when(traits: ["HTTPClient"])),
+                .product(name: "NIOPosix", package: "swift-nio", condition: .when(traits: ["HTTPClient"])),
+            ]
+        ),
+    ],
+    swiftLanguageModes: [.v6]
+)

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import ConcurrentObserve
+import Foundation
+
+/// A property whose value is kept in a file, so that it is there again when the service restarts.
+///
+/// The file is written behind the property: a setter does not wait for the disk. While a file is
+/// being written, later values replace each other, so the disk sees the last one. The new file
+/// replaces the old one in one step, so a process that is killed leaves a whole file, the old or
+/// the new one.
+final class SavedProperty<Value: Codable & Sendable>: Sendable {
+    let property: Observed<Value>
+    /// The version of the property that is in the file.
+    var savedVersion: ReadOnly<UInt64> { saved.readOnly }
+
+    private let saved: Observed<UInt64>
+    private let writing: ObservationToken
+
+    /// Makes a property with the value of the file, or with `initial` if there is no file.
+    ///
+    /// - Throws: What reading or decoding the file throws. A damaged file is not overwritten.
+    init(_ initial: Value, in file: URL, onFailure: @escaping @Sendable (any Error) -> Void) throws {
+        let property: Observed<Value>
+        if FileManager.default.fileExists(atPath: file.path) {
+            property = Observed(try JSONDecoder().decode(Value.self, from: Data(contentsOf: file)))
+        } else {
+            property = Observed(initial)
+        }
+        let saved = Observed(property.version)
+        self.property = property
+        self.saved = saved
+        // Serial, and of the waiting values only the latest: one write at a time. The observation
+        // does not retain `self`.
+        writing = property.observe(delivery: .serial(buffering: .latest)) { change in
+            do {
+                // `.atomic` writes another file, and renames it.
+                try JSONEncoder().encode(change.new).write(to: file, options: .atomic)
+                saved.value = change.version
+            } catch {
+                // The next change tries again.
+                onFailure(error)
+            }
+        }
+    }
+
+    /// Waits until the present value is in the file, for a shutdown.
+    ///
+    /// - Throws: `ObservationTimeout` if the disk takes longer than `limit`.
+    func save(within limit: Duration) async throws {
+        let version = property.version
+        _ = try await saved.readOnly.first(timeout: limit) { $0 >= version }
+    }
+}
