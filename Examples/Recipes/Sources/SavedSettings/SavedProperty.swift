@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConcurrentObserve
+import Dispatch
 import Foundation
 
 /// A property whose value is kept in a file, so that it is there again when the service restarts.
@@ -30,9 +31,10 @@ final class SavedProperty<Value: Codable & Sendable>: Sendable {
         let saved = Observed(property.version)
         self.property = property
         self.saved = saved
-        // Serial, and of the waiting values only the latest: one write at a time. The observation
-        // does not retain `self`.
-        writing = property.observe(delivery: .serial(buffering: .latest)) { change in
+        // On a queue, so not on the thread that sets. Of the values that wait only the latest is
+        // kept. The observation does not retain `self`.
+        let disk = DispatchQueue(label: "disk")
+        writing = property.observe(delivery: .queue(disk, buffering: .latest)) { change in
             do {
                 // `.atomic` writes another file, and renames it.
                 try JSONEncoder().encode(change.new).write(to: file, options: .atomic)
