@@ -11,7 +11,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 export CONCURRENT_OBSERVE_TESTS=etcd-mutants
-readonly options=(--scratch-path .build-etcd --traits Etcd,Metrics,Logging,ServiceLifecycle)
+readonly options=(--scratch-path .build-etcd --traits default,Etcd,Metrics,Logging,ServiceLifecycle)
 Scripts/check.sh instrument
 swift build "${options[@]}" --build-tests
 

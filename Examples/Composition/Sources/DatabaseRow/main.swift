@@ -15,7 +15,7 @@ struct Player: Codable, FetchableRecord, PersistableRecord, Equatable {
 }
 
 let database = try DatabaseQueue()
-try await database.write { db in
+try database.write { db in
     try db.create(table: "player") { table in
         table.primaryKey("name", .text)
         table.column("score", .integer).notNull()
@@ -45,7 +45,7 @@ let history = Mutex<[[String]?]>([])
 let changes = podium.observe(delivery: .serial()) { change in history.withLock { $0.append(change.new) } }
 
 print("--- one transaction is one change")
-try await database.write { db in
+try database.write { db in
     for (name, score) in [("Ada", 7), ("Ben", 5), ("Cleo", 9), ("Dan", 1)] {
         try Player(name: name, score: score).insert(db)
     }
@@ -53,13 +53,13 @@ try await database.write { db in
 try await shows(["Cleo", "Ada", "Ben"])
 
 print("--- a score that changes no place, and one that does")
-try await database.write { db in try Player(name: "Dan", score: 2).update(db) }
-try await database.write { db in try Player(name: "Dan", score: 8).update(db) }
+try database.write { db in try Player(name: "Dan", score: 2).update(db) }
+try database.write { db in try Player(name: "Dan", score: 8).update(db) }
 try await shows(["Cleo", "Dan", "Ada"])
 
 print("--- after the watch has ended")
 watch.cancel()
-try await database.write { db in _ = try Player.deleteAll(db) }
+try database.write { db in _ = try Player.deleteAll(db) }
 print(podium.value!)
 _ = await changes.cancelAndWait()
 print("changes: \(history.withLock { $0.count })")
