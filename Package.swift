@@ -43,6 +43,7 @@ let package = Package(
         .module("ConcurrentObserveMetrics"),
         .module("ConcurrentObserveLogging"),
         .module("ConcurrentObserveServiceLifecycle"),
+        .module("ConcurrentObserveConfiguration"),
         .module("ConcurrentObserveEtcd"),
         .executable(name: "stress", targets: ["stress"]),
     ],
@@ -53,6 +54,10 @@ let package = Package(
         .trait(name: "Metrics", description: "The library's figures as metrics of swift-metrics."),
         .trait(name: "Logging", description: "Warnings about stuck callbacks, for swift-log."),
         .trait(name: "ServiceLifecycle", description: "Draining at shutdown, as a service of swift-service-lifecycle."),
+        .trait(
+            name: "Configuration",
+            description: "Properties as a source of swift-configuration, and keys as properties."
+        ),
         .trait(name: "Etcd", description: "Properties that follow etcd, which builds grpc-swift-2."),
     ],
     dependencies: [
@@ -62,6 +67,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
         .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.3"),
         .package(url: "https://github.com/grpc/grpc-swift-protobuf", from: "2.4.1"),
         .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.2"),
@@ -140,9 +146,23 @@ let package = Package(
             swiftSettings: settings
         ),
         .target(
+            name: "ConcurrentObserveConfiguration",
+            dependencies: [
+                "ConcurrentObserve",
+                .product(
+                    name: "Configuration",
+                    package: "swift-configuration",
+                    condition: .when(traits: ["Configuration"])
+                ),
+            ],
+            // swift-configuration's protocols are of this mode.
+            swiftSettings: settings + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
+        ),
+        .target(
             name: "ConcurrentObserveServiceLifecycle",
             dependencies: [
-                "ConcurrentObserve", "ConcurrentObserveLogging", "ConcurrentObserveMetrics",
+                "ConcurrentObserve", "ConcurrentObserveConfiguration", "ConcurrentObserveLogging",
+                "ConcurrentObserveMetrics",
                 .product(
                     name: "ServiceLifecycle",
                     package: "swift-service-lifecycle",
@@ -212,10 +232,22 @@ if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "traits" {
             swiftSettings: settings
         ),
         .testTarget(
+            name: "ConfigurationTests",
+            dependencies: [
+                "ConcurrentObserveConfiguration", "ConcurrentObserveTesting",
+                .product(
+                    name: "ConfigurationTesting",
+                    package: "swift-configuration",
+                    condition: .when(traits: ["Configuration"])
+                ),
+            ],
+            swiftSettings: settings
+        ),
+        .testTarget(
             name: "ServiceLifecycleTests",
             dependencies: [
-                "ConcurrentObserveLogging", "ConcurrentObserveMetrics", "ConcurrentObserveServiceLifecycle",
-                "ConcurrentObserveTesting",
+                "ConcurrentObserveConfiguration", "ConcurrentObserveLogging", "ConcurrentObserveMetrics",
+                "ConcurrentObserveServiceLifecycle", "ConcurrentObserveTesting",
                 .product(
                     name: "ServiceLifecycleTestKit",
                     package: "swift-service-lifecycle",

@@ -14,7 +14,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly names="Macros Metrics Logging ServiceLifecycle"
+readonly names="Macros Metrics Logging ServiceLifecycle Configuration"
 # The tests of the optional parts, and not the library's own.
 export CONCURRENT_OBSERVE_TESTS=traits
 folder=.build-traits
@@ -41,6 +41,9 @@ packages_of() {
             swift-atomics swift-certificates swift-collections swift-crypto swift-http-structured-headers swift-http-types swift-log \
             swift-metrics swift-nio swift-nio-extras swift-nio-http2 swift-nio-ssl swift-nio-transport-services swift-numerics \
             swift-protobuf swift-service-lifecycle swift-system
+        ;;
+    Configuration)
+        echo swift-async-algorithms swift-collections swift-configuration swift-log swift-service-lifecycle swift-system
         ;;
     ServiceLifecycle) echo swift-async-algorithms swift-collections swift-log swift-service-lifecycle ;;
     esac

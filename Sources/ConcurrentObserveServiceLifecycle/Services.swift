@@ -36,3 +36,20 @@ extension StuckCallbackWatch: Service {
     }
 }
 #endif
+
+#if ServiceLifecycle && Configuration
+public import ConcurrentObserveConfiguration
+public import ServiceLifecycle
+
+extension ConfigFollower: Service {
+    /// Sets the property until the graceful shutdown or the task's cancellation.
+    ///
+    /// ```swift
+    /// let follower = ConfigFollower(workers, key: "workers", in: config)
+    /// let group = ServiceGroup(services: [reloadingProvider, follower, server], logger: logger)
+    /// ```
+    public func run() async throws {
+        try await cancelWhenGracefulShutdown { try await self.follow() }
+    }
+}
+#endif

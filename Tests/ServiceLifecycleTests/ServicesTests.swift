@@ -7,6 +7,10 @@ import ServiceLifecycle
 import ServiceLifecycleTestKit
 import Testing
 
+#if Configuration
+import ConcurrentObserveConfiguration
+import Configuration
+#endif
 #if Logging
 import ConcurrentObserveLogging
 import Logging
@@ -32,6 +36,23 @@ struct ServicesTests {
         property.value = 4
         #expect(property.observationCount == 0)
     }
+
+    #if Configuration
+    @Test("A follower of a configuration ends at the graceful shutdown")
+    func follower() async throws {
+        let (texts, workers) = (Observed(["workers": "2"]), Observed(1))
+        let config = ConfigReader(provider: ObservedProvider(texts))
+        let follower: any Service = ConfigFollower(workers, key: "workers", in: config)
+        try await testGracefulShutdown { shutdown in
+            async let service: Void = follower.run()
+            _ = try await workers.first { $0 == 2 }
+            shutdown.triggerGracefulShutdown()
+            try await service
+        }
+        texts.value = ["workers": "3"]
+        #expect(workers.value == 2)
+    }
+    #endif
 
     #if Metrics
     @Test("The metrics are published by their service, and once more at the shutdown")

@@ -6,7 +6,7 @@ import Foundation
 enum PublicSymbols {
     static let modules = [
         "ConcurrentObserve", "ConcurrentObserveMacros", "ConcurrentObserveMetrics", "ConcurrentObserveLogging",
-        "ConcurrentObserveServiceLifecycle", "ConcurrentObserveTesting",
+        "ConcurrentObserveServiceLifecycle", "ConcurrentObserveConfiguration", "ConcurrentObserveTesting",
     ]
 
     /// Where the optional parts are built already if Scripts/traits.sh has run.
@@ -47,7 +47,7 @@ enum PublicSymbols {
         // again. Without `stress` and the tests.
         let traits = modules.dropFirst().dropLast().map { $0.dropFirst("ConcurrentObserve".count) }
             .joined(separator: ",")
-        let build = ["build", "--scratch-path", scratch, "--traits", traits]
+        let build = ["build", "--scratch-path", scratch, "--traits", "default,\(traits)"]
         let environment = ["CONCURRENT_OBSERVE_TESTS": "traits"]
         try Command("swift", build, environment: environment).succeed("the library does not build")
         let products = try Command("swift", build + ["--show-bin-path"], environment: environment).succeed().chomped
@@ -59,7 +59,9 @@ enum PublicSymbols {
                 "swift-symbolgraph-extract",
                 [
                     "-module-name", module, "-I", "\(products)/Modules", "-I", "Sources/CURCU/Shims/include",
-                    "-I", "Sources/CPlatform/include", "-target", target(),
+                    "-I", "Sources/CPlatform/include",
+                    // swift-configuration needs the C headers of swift-system.
+                    "-I", "\(scratch)/checkouts/swift-system/Sources/CSystem/include", "-target", target(),
                 ] + [
                     "-output-dir", output, "-minimum-access-level", "public", "-skip-synthesized-members",
                 ]

@@ -9,8 +9,8 @@ final class Car: ConcurrentObservable {
     let name = Observed("no name")
 }
 
-/// What a user interface shows of a car: an `@Observable` class on the main actor, as SwiftUI
-/// expects it.
+/// The part of a car that a user interface shows: an `@Observable` class on the main actor, as
+/// SwiftUI expects it.
 ///
 /// The car's changes arrive on the main actor. While the main actor is busy, the latest change
 /// replaces the waiting ones, so a fast model does not flood a slow interface.

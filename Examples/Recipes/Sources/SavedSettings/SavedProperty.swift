@@ -20,7 +20,7 @@ final class SavedProperty<Value: Codable & Sendable>: Sendable {
 
     /// Makes a property with the value of the file, or with `initial` if there is no file.
     ///
-    /// - Throws: What reading or decoding the file throws. A damaged file is not overwritten.
+    /// - Throws: An error of reading or decoding the file. A damaged file is not overwritten.
     init(_ initial: Value, in file: URL, onFailure: @escaping @Sendable (any Error) -> Void) throws {
         let property: Observed<Value>
         if FileManager.default.fileExists(atPath: file.path) {

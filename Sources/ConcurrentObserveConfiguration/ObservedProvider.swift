@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Configuration
+public import ConcurrentObserve
+public import Configuration
+
+/// A provider of swift-configuration whose values are in a property: a model's derived dictionary,
+/// or a mirror's contents.
+///
+/// ```swift
+/// let limits = Derived { get in
+///     ["workers": "\(get(model.workers))", "http.timeout": "\(get(model.timeout))"]
+/// }
+/// let config = ConfigReader(provider: ObservedProvider(limits))
+/// let workers = config.int(forKey: "workers", default: 1)
+/// ```
+///
+/// A key is the components of the reader's key, joined by dots. A text is decoded as the type that
+/// the reader asks for: `true`, `yes`, `1`, `false`, `no` and `0` as a Boolean value, base64 as
+/// bytes, and elements between commas as an array, without the spaces around them.
+///
+/// Reading never waits, and finds the present value of the property. A watch begins with the
+/// present value, and receives another one when the key's value differs; a reader that is slow
+/// receives the latest (P1, P2). A snapshot is one value of the property, so its keys belong
+/// together. Any thread may use it. It retains the property.
+public struct ObservedProvider: ConfigProvider {
+    public let providerName: String
+    private let present: @Sendable () -> Texts
+    private let updates: @Sendable (Lookup) -> ConfigUpdatesAsyncSequence<Result<LookupResult, any Error>, Never>
+    private let snapshots: @Sendable () -> ConfigUpdatesAsyncSequence<any ConfigSnapshot, Never>
+
+    /// Makes a provider of the texts of `property`.
+    ///
+    /// - Parameters:
+    ///   - property: The texts by their keys.
+    ///   - name: A name for the log, if a process has several.
+    public init(_ property: some ObservableProperty<[String: String]>, name: String? = nil) {
+        self.init(property, name: name) { texts, key in texts[key] }
+    }
+
+    /// Makes a provider of the texts that `text` finds in the value of `property`. A change of the
+    /// property takes a call of `text` for each watch.
+    ///
+    /// - Parameters:
+    ///   - property: The property whose value has the texts.
+    ///   - name: A name for the log, if a process has several.
+    ///   - text: Returns the text of a key in a value of the property, or nil if it has no such
+    ///     key. Any thread may call it, several at once.
+    public init<Property: ObservableProperty>(
+        _ property: Property,
+        name: String? = nil,
+        text: @escaping @Sendable (Property.Value, String) -> String?
+    ) {
+        let providerName = "ObservedProvider" + (name.map { "[\($0)]" } ?? "")
+        let texts: @Sendable (Property.Value) -> Texts = { value in
+            Texts(providerName: providerName) { key in text(value, key) }
+        }
+        self.providerName = providerName
+        present = { texts(property.value) }
+        updates = { lookup in
+            // A derived value, so that a change of another key is no update.
+            let result = Derived(property) { value in lookup.result(in: texts(value)) }
+            // The sequence does not retain the derived value, so its closure does.
+            return ConfigUpdatesAsyncSequence(
+                result.values(options: .initial, buffering: .latest).map { update in
+                    withExtendedLifetime(result) { update.mapError { $0 } }
+                }
+            )
+        }
+        snapshots = {
+            ConfigUpdatesAsyncSequence(property.values(options: .initial, buffering: .latest).map { texts($0) })
+        }
+    }
+
+    /// The present value of `key`, or a result without a value if the property has no such key.
+    ///
+    /// - Throws: `Mismatch` if the text cannot be decoded as `type`.
+    public func value(forKey key: AbsoluteConfigKey, type: ConfigType) throws -> LookupResult {
+        try present().value(forKey: key, type: type)
+    }
+
+    /// As `value(forKey:type:)`: the property is the source.
+    public func fetchValue(forKey key: AbsoluteConfigKey, type: ConfigType) async throws -> LookupResult {
+        try value(forKey: key, type: type)
+    }
+
+    /// Passes `updatesHandler` a sequence of the present result and of every later one that
+    /// differs. The sequence finishes when the task is cancelled.
+    public func watchValue<Return: ~Copyable>(
+        forKey key: AbsoluteConfigKey,
+        type: ConfigType,
+        updatesHandler: (ConfigUpdatesAsyncSequence<Result<LookupResult, any Error>, Never>) async throws -> Return
+    ) async throws -> Return {
+        try await updatesHandler(updates(Lookup(key, type)))
+    }
+
+    /// The present value of the property.
+    public func snapshot() -> any ConfigSnapshot { present() }
+
+    /// Passes `updatesHandler` a sequence of the present snapshot and of later ones. A reader that
+    /// is slow receives the latest.
+    public func watchSnapshot<Return: ~Copyable>(
+        updatesHandler: (ConfigUpdatesAsyncSequence<any ConfigSnapshot, Never>) async throws -> Return
+    ) async throws -> Return {
+        try await updatesHandler(snapshots())
+    }
+
+    /// A text that cannot be decoded as the type that a reader asks for.
+    public struct Mismatch: Error, Equatable, CustomStringConvertible {
+        /// The key, with dots.
+        public let key: String
+        /// The type that was asked for.
+        public let type: ConfigType
+
+        // Without the text, which may be a secret.
+        public var description: String { "the text of '\(key)' is no value of the type \(type.rawValue)" }
+    }
+}
+
+/// One value of the property.
+private struct Texts: ConfigSnapshot {
+    let providerName: String
+    /// Returns the text of a key.
+    let text: @Sendable (String) -> String?
+
+    func value(forKey key: AbsoluteConfigKey, type: ConfigType) throws -> LookupResult {
+        try Lookup(key, type).result(in: self).get()
+    }
+}
+
+/// A key and a type, as a reader asks for them.
+private struct Lookup: Sendable {
+    let key: String
+    let type: ConfigType
+
+    init(_ key: AbsoluteConfigKey, _ type: ConfigType) {
+        self.key = key.components.joined(separator: ".")
+        self.type = type
+    }
+
+    func result(in texts: Texts) -> Result<LookupResult, ObservedProvider.Mismatch> {
+        guard let text = texts.text(key) else { return .success(LookupResult(encodedKey: key, value: nil)) }
+        guard let content = decode(text) else { return .failure(.init(key: key, type: type)) }
+        return .success(LookupResult(encodedKey: key, value: ConfigValue(content, isSecret: false)))
+    }
+
+    private func decode(_ text: String) -> ConfigContent? {
+        switch type {
+        case .string: .string(text)
+        case .int: Int(text).map { .int($0) }
+        case .double: Double(text).map { .double($0) }
+        case .bool: bool(text).map { .bool($0) }
+        case .bytes: bytes(text).map { .bytes($0) }
+        case .stringArray: .stringArray(elements(of: text))
+        case .intArray: elements(of: text, Int.init).map { .intArray($0) }
+        case .doubleArray: elements(of: text, Double.init).map { .doubleArray($0) }
+        case .boolArray: elements(of: text, bool).map { .boolArray($0) }
+        case .byteChunkArray: elements(of: text, bytes).map { .byteChunkArray($0) }
+        }
+    }
+
+    private func bool(_ text: String) -> Bool? {
+        switch text.lowercased() {
+        case "true", "yes", "1": true
+        case "false", "no", "0": false
+        default: nil
+        }
+    }
+
+    private func bytes(_ text: String) -> [UInt8]? { ConfigBytesFromBase64StringDecoder().decode(text) }
+
+    private func elements(of text: String) -> [String] {
+        text.split(separator: ",", omittingEmptySubsequences: false).map { element in
+            let rest = element.drop { $0.isWhitespace }
+            return String(rest[..<(rest.lastIndex { !$0.isWhitespace }.map(rest.index(after:)) ?? rest.startIndex)])
+        }
+    }
+
+    /// Nil if one of the elements is no value of the type.
+    private func elements<Element>(of text: String, _ decode: (String) -> Element?) -> [Element]? {
+        let decoded = elements(of: text).map(decode)
+        return decoded.contains { $0 == nil } ? nil : decoded.compactMap(\.self)
+    }
+}
+#endif
