@@ -2,7 +2,7 @@
 
 /// A property that stands for a root. It has the value that the root had at a version.
 internal struct DependencyCopy {
-    let property: PathObject
+    let property: any PathProperty
     let version: UInt64
     /// The referent of a weak property. It is kept so that the function finds it, however late it
     /// reads the copy.

@@ -17,7 +17,7 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
     /// Only defers the evaluation. The function runs when all links of the property have been
     /// called, so that no function reads a value that another link is about to find stale. (P23)
     override func linkHasChanged(_ deferred: inout LinkDeliveries) {
-        deferred.add(follower)
+        deferred.add(.evaluation(follower))
     }
 
     override func sourceIsGone() { follower.rootIsGone() }

@@ -102,7 +102,7 @@ extension _ObservedPath where Value: ConcurrentObservable {
     public subscript<Next: WeaklyObservable>(
         dynamicMember member: any KeyPath<Value.Properties, WeakObserved<Next>> & Sendable
     ) -> _ObservedPath<Root, Next?> {
-        followed(by: MemberStep<Value, WeakMember<Next>>(member), absent: .some(nil)) { $0 }
+        followed(by: WeakStep<Value, Next>(member), absent: .some(nil)) { $0 }
     }
 }
 
@@ -112,7 +112,7 @@ extension _ObservedPath where Value: _OptionalConcurrentObservable {
     public subscript<Next: WeaklyObservable>(
         dynamicMember member: any KeyPath<Value.Wrapped.Properties, WeakObserved<Next>> & Sendable
     ) -> _ObservedPath<Root, Next?> {
-        followed(by: MemberStep<Value.Wrapped, WeakMember<Next>>(member), absent: .some(nil)) { $0._wrapped }
+        followed(by: WeakStep<Value.Wrapped, Next>(member), absent: .some(nil)) { $0._wrapped }
     }
 }
 

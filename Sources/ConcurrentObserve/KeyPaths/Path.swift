@@ -17,11 +17,11 @@
 // The life of a `PathObservation`:
 // 1. `Path.attach` hands the observer to the property itself if `directProperty(of:)` finds one.
 //    Otherwise `attachAlong` makes a `PathObservation`, whose drain loop is entered from the start.
-// 2. `start` registers the user's observer, and `connect` links the path (`link(below:to:_:)`).
+// 2. `start` registers the user's observer, and links the path (`link(below:to:_:)`).
 //    `PathLink.attach` registers an observer at each property on the way and samples the property
 //    while publication is held off, so each later change calls that observer.
 //    `attach(to:isRoot:)` makes the leaf. A change in between leaves a note in the drain loop, and
-//    `connect` then calls `settle`.
+//    `start` then calls `settle`.
 // 3. A change of the last property reaches `PathLeaf.pass` under no lock, or for a mailbox `put`
 //    under that property's mutation lock. `number(of:)` computes the path's version from constants.
 // 4. A change of a link calls `linkHasChanged`, and that calls `settle`. In the drain loop `relink`
@@ -42,7 +42,7 @@
 //
 // The walk that matters most: `Observed.deliverToAllKinds`, `ObserverList.relinkPaths` (both in
 // Property), `linkHasChanged`, `settle`, `relink`, `cut(below:_:)`, `link(below:to:_:)`. When all
-// paths through the property are relinked: `DeferredDeliveries.deliver`, `deliver`, `finishOne`.
+// paths through the property are relinked: `LinkDeliveries.deliver`, `deliver`, `finishOne`.
 
 /// An observable view of the property that a key path leads to at present, whichever that is.
 ///
@@ -241,29 +241,7 @@ extension Path {
         let observation = PathObservation(steps, options: options, owner: owner, receiver: receiver)
         let observer = observation.observers.makeVersionedObserver(owner: owner, options.marks)
         prepare(observer)
-        return observation.start(observer, root: root, isInitialReceived: options.contains(.initial))
-    }
-}
-
-extension PathObservation {
-    /// Registers the user's observer, then links the path, so that no change in between is lost.
-    internal func start(_ observer: Observer, root: PathObject, isInitialReceived: Bool) -> ObservationToken {
-        setUser(observer)
-        _ = observer.whenFinished { [self] _ in drop() }
-        // Not earlier: from here on another thread can end it, for example by ending all
-        // observations of its owner.
-        observer.register()
-        let token = ObservationToken(observer)
-        ThreadRecord.withUserCode {
-            let deferred = DeferredDeliveries()
-            let (value, scope) = connect(to: root, deferred)
-            deferred.releaseKept()
-            // Changes that came while the path was linked are delivered after the initial value.
-            if isInitialReceived { deliver(.initial((value, 0)), in: scope) }
-            deferred.deliver()
-            deferred.deliverLate()
-        }
-        return token
+        return observation.start(observer, root: root)
     }
 }
 

@@ -28,11 +28,8 @@ internal final class PathLeaf<Value: Sendable>: @unchecked Sendable {
     /// one step, or if no binding receives its changes.
     private let way: ShownVersion?
 
-    /// The lock addresses of the properties on the way, by which commits know them. Two need no
-    /// allocation, and are 0 if there are fewer. `otherLinks` has the rest.
-    private let links: (first: UInt, second: UInt)
-    private let otherLinks: [UInt]
-
+    /// The lock addresses of the properties on the way, by which commits know them.
+    private let links: [UInt]
     /// The path's last value here, and its version, if one commit changed the last property and led
     /// the path elsewhere.
     private var last: (value: Value, version: UInt64)?
@@ -54,14 +51,13 @@ internal final class PathLeaf<Value: Sendable>: @unchecked Sendable {
         observer: VersionedObserver,
         base: UInt64,
         way: ShownVersion?,
-        links: some Collection<UInt>
+        links: [UInt]
     ) {
         self.path = path
         self.observer = observer
         self.base = base
         self.way = way
-        self.links = (links.first ?? 0, links.dropFirst().first ?? 0)
-        otherLinks = Array(links.dropFirst(2))
+        self.links = links
         address = observer.address
         source = observer.sourceIdentity
         userAddress = user.address
@@ -245,7 +241,7 @@ extension PathLeaf {
         _ version: UInt64,
         of member: Member.Type
     ) -> Bool where Member.Value == Value {
-        guard links.first != 0, let old, let reach = CommitReach.current, isLedAway(by: reach) else { return false }
+        guard !links.isEmpty, let old, let reach = CommitReach.current, isLedAway(by: reach) else { return false }
         // Relaxed, both: as in Observed.cut(at:).
         if limit.load(ordering: .relaxed) == .max {
             last = (Member.value(of: old), version - 1)
@@ -255,7 +251,7 @@ extension PathLeaf {
     }
 
     private func isLedAway(by commit: CommitReach) -> Bool {
-        return commit.changes(links.first) || commit.changes(links.second) || otherLinks.contains { commit.changes($0) }
+        return links.contains { commit.changes($0) }
     }
 
     /// Returns the last value that belongs to the path, and its version, where a commit has cut it.

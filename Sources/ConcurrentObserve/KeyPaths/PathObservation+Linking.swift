@@ -3,19 +3,29 @@
 import Synchronization
 
 extension PathObservation {
-    /// Links the whole path. Returns its first value, which has version 0, and the scope in which
-    /// to deliver it, so that a binding can see the value's origin. The scope is nil if no binding
-    /// receives the value.
-    ///
-    /// - Parameter deferred: Receives the deliveries of changes that came while the path was
-    ///   linked.
-    func connect(to root: PathObject, _ deferred: DeferredDeliveries) -> (value: Value, scope: DeliveryScope?) {
-        var round = Round()
-        let value = link(below: nil, to: root, &round)
-        let scope = scope(of: version, becauseOf: nil)
-        if loop.leave() { settle(deferred) }
-        round.release(for: self, deferred)
-        return (value, scope)
+    /// Registers the user's observer, then links the path, so that no change in between is lost.
+    func start(_ observer: Observer, root: PathObject) -> ObservationToken {
+        user = observer
+        _ = observer.whenFinished { [self] _ in drop() }
+        // Not earlier: from here on another thread can end it, for example by ending all
+        // observations of its owner.
+        observer.register()
+        let token = ObservationToken(observer)
+        ThreadRecord.withUserCode {
+            var deferred = LinkDeliveries()
+            var round = Round()
+            let value = link(below: nil, to: root, &round)
+            // With the scope, a binding sees the origin of the value.
+            let scope = scope(of: version, becauseOf: nil)
+            if loop.leave() { settle(&deferred) }
+            round.release(for: self, &deferred)
+            deferred.releaseKept()
+            // Changes that came while the path was linked are delivered after the initial value.
+            if options.contains(.initial) { deliver(.initial((value, 0)), in: scope) }
+            deferred.deliver()
+            deferred.deliverLate()
+        }
+        return token
     }
 
     /// Links the path below the link at `index`, from `object` on. If `index` is nil, links the
@@ -34,8 +44,8 @@ extension PathObservation {
             if !isRoot { round.keep(object, of: links[depth - 1].step) }
             let step = links[depth].step
             let property = step.property(in: object)
-            if index == nil { step.place.trapInsideBody(of: property) }
-            let observer = makeObserver(step.place.core(of: property), ObserverMark(.links), isRoot: isRoot)
+            if index == nil { property.trapInsideBody() }
+            let observer = makeObserver(property.sharedCore, ObserverMark(.links), isRoot: isRoot)
             observer.setContent(HeldObject<LinkedPath>(self), of: .links())
             if isRoot { rootProperty = property } else { links[depth].property = property }
             links[depth].observer = observer
@@ -47,49 +57,39 @@ extension PathObservation {
         guard let object = next else { return absent! }
         if depth > 0 { round.keep(object, of: links[depth - 1].step) }
         let property = last.property(in: object)
-        if index == nil { last.trapInsideBody(of: property) }
+        if index == nil { property.trapInsideBody() }
         return attach(to: property, isRoot: depth == 0)
     }
 
     /// Attaches a leaf to the path's last property, which the caller keeps. Returns the value
     /// there. Inside the drain loop.
-    func attach(to property: PathObject, isRoot: Bool) -> Value {
+    func attach(to property: any PathProperty, isRoot: Bool) -> Value {
         // Relaxed: the drain loop orders it before anything that could bring the count to zero.
         pending.add(1, ordering: .relaxed)
-        let observer = makeObserver(
-            last.core(of: property),
-            receiver == nil ? inlineMarks : marks.union(ObserverMark(.mailboxes)),
-            isRoot: isRoot
-        )
+        // If the path has links, a commit may change one of them, too, and so it calls an inline
+        // observer under its members' locks. (P21)
+        let marks: ObserverMark = receiver != nil ? ObserverMark(.mailboxes) : hasOneStep ? [] : .isCombined
+        let observer = makeObserver(property.sharedCore, options.marks.union(marks), isRoot: isRoot)
         let cut = PathLeaf(of: self, user: user!, observer: observer, base: version, way: way, links: linkAddresses)
-        if let receiver { last.connect(observer, to: cut, receiver) } else { last.connect(observer, to: cut) }
+        last.connect(observer, to: cut, receiver)
         if isRoot { rootProperty = property }
         let isPassed = links.contains { link in link.observer?.core === observer.core }
         leaf = Leaf(property: isRoot ? nil : property, cut: cut, isPassed: isPassed)
         return last.attach(observer, of: property).value
     }
 
-    /// The marks of the last property's inline observer. If the path has links, a commit may change
-    /// one of them, too, and so it calls the observer under its members' locks. (P21)
-    private var inlineMarks: ObserverMark { hasOneStep ? marks : marks.union(.isCombined) }
-
     /// The lock addresses of the properties on the way, by which commits know them. A root property
     /// that is gone is left out: no commit changes it.
     private var linkAddresses: [UInt] {
         links.indices.compactMap { depth in
-            let property = depth == 0 ? rootProperty : links[depth].property
-            return property.map { links[depth].step.place.member($0).member.address }
+            (depth == 0 ? rootProperty : links[depth].property)?.member.address
         }
     }
 
     /// Makes an observer of a property of the path, without its closure.
     func makeObserver(_ core: RegistryCore, _ marks: ObserverMark, isRoot: Bool) -> VersionedObserver {
-        let observer = VersionedObserver(
-            core: core,
-            owner: isRoot ? owner : nil,
-            isRoot ? marks : marks.union(.isForeign)
-        )
-        guard isRoot else { return observer }
+        guard isRoot else { return VersionedObserver(core: core, owner: nil, marks.union(.isForeign)) }
+        let observer = VersionedObserver(core: core, owner: owner, marks)
         observer.feed(observers.core())
         // Ends the path at once: changes after the root's end are not delivered. (P12)
         observer.atSourceEnd { [self] in rootIsGone() }
@@ -127,7 +127,7 @@ extension PathObservation {
 
     /// Returns the property of a link or a leaf, which `round` keeps until the drain loop is left.
     /// Nil if the path does not lead there, or if the root's property is gone.
-    func held(_ retained: PathObject?, isRoot: Bool, _ round: inout Round) -> PathObject? {
+    func held(_ retained: (any PathProperty)?, isRoot: Bool, _ round: inout Round) -> (any PathProperty)? {
         guard let property = isRoot ? rootProperty : retained else { return nil }
         if isRoot { round.brief.append(property) } else { round.kept.append(property) }
         return property

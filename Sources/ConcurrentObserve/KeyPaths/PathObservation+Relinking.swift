@@ -6,15 +6,13 @@ extension PathObservation {
     /// Brings the path up to date: ends it if needed, and relinks it below links that have changed.
     /// If another thread is doing that, leaves the work to that thread.
     ///
-    /// - Parameters:
-    ///   - deferred: Receives the deliveries to the path's observer; nil makes them at once.
-    ///   - scope: The change of a link that the calling thread delivers, if it has a scope.
-    func settle(_ deferred: DeferredDeliveries? = nil, in scope: DeliveryScope? = nil) {
+    /// - Parameter deferred: Receives the deliveries to the path's observer.
+    func settle(_ deferred: inout LinkDeliveries) {
         var round = Round()
         var rounds = 0
         while loop.enter() {
             endIfNeeded(&round)
-            relink(&round, in: scope)
+            relink(&round, in: deferred.cause)
             guard loop.leave() else { break }
             rounds += 1
             // This thread must not serve the others for ever: it has its own changes to deliver.
@@ -23,7 +21,7 @@ extension PathObservation {
                 break
             }
         }
-        round.release(for: self, deferred)
+        round.release(for: self, &deferred)
         guard !round.changes.isEmpty || round.endings > 0 else { return }
         receiver?.wake()
         let delivery = { [self, changes = round.changes, endings = round.endings] in
@@ -34,8 +32,16 @@ extension PathObservation {
             }
             for _ in 0..<endings { finishOne() }
         }
-        guard let deferred else { return delivery() }
-        if receiver == nil { deferred.add(isLate: round.isLate, delivery) } else { deferred.addSerial(delivery) }
+        deferred.add(receiver != nil ? .serial(delivery) : round.isLate ? .late(delivery) : .path(delivery))
+    }
+
+    /// Brings the path up to date, and makes the deliveries at once. Under no lock.
+    func settle() {
+        var deferred = LinkDeliveries()
+        settle(&deferred)
+        deferred.releaseKept()
+        deferred.deliver()
+        deferred.deliverLate()
     }
 
     /// The number of rounds after which a thread leaves the path to the library.
@@ -60,7 +66,7 @@ extension PathObservation {
 
         /// Keeps an object that `step` led to.
         mutating func keep(_ object: PathObject, of step: PathLink) {
-            if step.place.isWeak { brief.append(object) } else { kept.append(object) }
+            if step.isWeak { brief.append(object) } else { kept.append(object) }
         }
 
         /// Releases what is kept. Outside the drain loop. A thread of the library releases `kept`:
@@ -68,8 +74,8 @@ extension PathObservation {
         ///
         /// - Parameter deferred: Takes over `brief` while a change relinks paths. The release may
         ///   run user code and notify observers, which then find all paths relinked. (P7)
-        mutating func release(for path: AnyObject, _ deferred: DeferredDeliveries?) {
-            if let deferred { deferred.keep(&brief) } else { brief = [] }
+        mutating func release(for path: AnyObject, _ deferred: inout LinkDeliveries) {
+            deferred.keep(&brief)
             if !kept.isEmpty { ThreadRecord.retire(DeferredAction(for: path, releasing: &kept)) }
         }
     }

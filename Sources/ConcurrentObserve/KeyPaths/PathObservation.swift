@@ -23,20 +23,14 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
     var links: [Link]
     let last: PathStep<Value>
     let absent: Value?
-    /// Whether the last property is the root's own.
-    let hasOneStep: Bool
-    let marks: ObserverMark
-    /// Whether changes are delivered with the versions that they show. Only a binding needs these.
-    let showsVersions: Bool
-    /// Whether the user's observer belongs to a combination: properties that are observed together.
-    let isOfCombination: Bool
+    let options: ObserverOptions
     /// The owner of the user's observation. The observer of the root's property is bound to it as
     /// well. (P13)
     let owner: WeakReference?
     /// Receives the changes for a mailbox; nil if they are delivered inline.
     let receiver: ChangeReceiver<Value>?
     /// The root's property, which the path does not retain. (P11)
-    weak var rootProperty: PathObject?
+    weak var rootProperty: (any PathProperty)?
     var leaf: Leaf?
     /// The path's version when it was last linked.
     var version: UInt64 = 0
@@ -51,7 +45,7 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
     /// The last property, and the end of the path there.
     struct Leaf {
         /// The property, retained; nil for the root's own.
-        let property: PathObject?
+        let property: (any PathProperty)?
         let cut: PathLeaf<Value>
         /// Whether a link of the path is at the same property. Then one change is delivered from
         /// there, and also leads the path elsewhere.
@@ -62,7 +56,7 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
     struct Link {
         let step: PathLink
         /// The property, retained. Nil for the root's own, and while the path does not lead here.
-        var property: PathObject?
+        var property: (any PathProperty)?
         var observer: Observer?
         /// The version of the property for which the path below it is linked.
         var seen: UInt64 = 0
@@ -82,21 +76,14 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
         owner: WeakReference?,
         receiver: ChangeReceiver<Value>?
     ) {
-        last = path.last!
-        self.owner = owner
-        self.receiver = receiver
-        links = path.links.map { Link(step: $0) }
-        absent = path.absent
-        hasOneStep = path.links.isEmpty
-        marks = options.marks
-        showsVersions = options.contains(.ofBinding)
-        isOfCombination = options.contains(.ofCombination)
+        (last, links, absent) = (path.last!, path.links.map { Link(step: $0) }, path.absent)
+        (self.options, self.owner, self.receiver) = (options, owner, receiver)
         super.init()
     }
 
     @usableFromInline
     override func linkHasChanged(_ deferred: inout LinkDeliveries) {
-        settle(deferred.paths(), in: deferred.cause)
+        settle(&deferred)
     }
 
     /// The list's memory is freed: its core must not tidy it up any more.
@@ -106,16 +93,20 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
 // MARK: - Delivering
 
 extension PathObservation {
-    func setUser(_ observer: Observer) { user = observer }
+    /// Whether the last property is the root's own.
+    var hasOneStep: Bool { links.isEmpty }
 
-    /// Calls the user's observer with a change. No walk is needed: the list has no other observer,
-    /// and the path retains this one.
-    func deliver(_ change: Change<Value>) { change.deliver(to: user!.address) }
+    /// Whether changes are delivered with the versions that they show. Only a binding needs these.
+    var showsVersions: Bool { options.contains(.ofBinding) }
 
-    /// Delivers a change in a scope, if there is one.
+    /// Whether the user's observer belongs to a combination: properties that are observed together.
+    var isOfCombination: Bool { options.contains(.ofCombination) }
+
+    /// Calls the user's observer with a change, in a scope if there is one. No walk is needed: the
+    /// list has no other observer, and the path retains this one.
     func deliver(_ change: Change<Value>, in scope: DeliveryScope?) {
-        guard let scope else { return deliver(change) }
-        scope.perform { deliver(change) }
+        let address = user!.address
+        if let scope { scope.perform { change.deliver(to: address) } } else { change.deliver(to: address) }
     }
 
     /// Subtracts one from `pending`. At zero, ends the user's observation.

@@ -4,78 +4,67 @@
 @usableFromInline
 internal typealias PathObject = any AnyObject & Sendable
 
-/// A step of a path, whatever the type of its values: finds the property in an object.
-///
-/// A property is passed as an untyped object, which only the step that found it can use.
+/// A property on a path, whatever the type of its values. Only the step that found it knows the
+/// type.
+internal protocol PathProperty: CommitMember {
+    /// The core that the property shares with its observers.
+    var sharedCore: RegistryCore { get }
+
+    /// Traps if the calling thread is in the body of the property's own `modify`, or of a commit
+    /// that includes the property. (P5)
+    func trapInsideBody()
+}
+
+extension Observed: PathProperty {
+    var sharedCore: RegistryCore { observers.core() }
+
+    func trapInsideBody() { mutation.trapInsideBody(.observe, cell.latch.owner) }
+}
+
+/// The body of the members that each subclass below overrides.
+private func overridden() -> Never { preconditionFailure("a step of a path has a type") }
+
+/// A step of a path, whose property is observed as one of `Value`. The last step of a path is one.
+/// When the path gets one more step, a `PathLink` takes the place of this one.
 @usableFromInline
-internal class PathPlace: @unchecked Sendable {
+internal class PathStep<Value: Sendable>: @unchecked Sendable {
     // Unchecked: subclasses have constants only.
     init() {}
 
     /// Whether the property is weak: it does not keep its value alive, so the path must not either.
-    var isWeak: Bool { false }
+    var isWeak: Bool { overridden() }
 
     /// Finds the property in an object. Evaluates the user's key path, so it is called under no
     /// lock. (P5)
-    func property(in object: PathObject) -> PathObject { preconditionFailure("a step finds its property") }
-
-    /// The core that the property shares with its observers.
-    func core(of property: PathObject) -> RegistryCore { preconditionFailure("a step knows its property") }
-
-    /// Traps if the calling thread is in the body of the property's own `modify`, or of a commit
-    /// that includes the property. (P5)
-    func trapInsideBody(of property: PathObject) { preconditionFailure("a step knows its property") }
-
-    /// The property as the member of a commit.
-    func member(_ property: PathObject) -> any CommitMember { preconditionFailure("a step knows its property") }
-}
-
-/// A step whose property is observed as one of `Value`. The last step of a path is one. When the
-/// path gets one more step, a `PathLink` takes the place of this one.
-@usableFromInline
-internal class PathStep<Value: Sendable>: PathPlace, @unchecked Sendable {
-    // Unchecked: subclasses have constants only.
+    func property(in object: PathObject) -> any PathProperty { overridden() }
 
     /// Finds the property in an object, if it is an `Observed<Value>` and not only shown as one.
     /// Under no lock. (P5)
     @usableFromInline
-    func direct(in object: PathObject) -> Observed<Value>? { nil }
+    func direct(in object: PathObject) -> Observed<Value>? { overridden() }
 
     /// Returns the draft of the property. In the body of a commit.
-    func draft(of property: PathObject, in transaction: borrowing Transaction) -> Value {
-        preconditionFailure("a step knows its property")
-    }
+    func draft(of property: any PathProperty, in transaction: borrowing Transaction) -> Value { overridden() }
 
     /// Sets the draft of the property in an object. In the body of a commit.
-    func setDraft(_ value: Value, in object: PathObject, of transaction: borrowing Transaction) {
-        preconditionFailure("a step finds its property")
-    }
+    func setDraft(_ value: Value, in object: PathObject, of transaction: borrowing Transaction) { overridden() }
 
-    /// Gives an unregistered observer of the property the closure that passes its changes on to
-    /// `leaf`.
-    func connect(_ observer: Observer, to leaf: PathLeaf<Value>) { preconditionFailure("a step knows its property") }
+    /// Gives an unregistered observer of the property what passes the property's changes on to
+    /// `leaf`: a closure, or, for a mailbox, a receiver.
+    func connect(_ observer: Observer, to leaf: PathLeaf<Value>, _ receiver: ChangeReceiver<Value>?) { overridden() }
 
-    /// Gives an unregistered observer of the property a receiver that puts its changes into a
-    /// mailbox.
-    func connect(_ observer: Observer, to leaf: PathLeaf<Value>, _ receiver: ChangeReceiver<Value>) {
-        preconditionFailure("a step knows its property")
-    }
+    /// A value of the property, as the path shows it, and its version.
+    typealias Shown = (value: Value, version: UInt64)
 
-    /// Registers an observer. Returns the property's value and version at that moment.
-    func attach(_ observer: VersionedObserver, of property: PathObject) -> (value: Value, version: UInt64) {
-        preconditionFailure("a step knows its property")
-    }
+    /// Registers an observer. Returns the property's value at that moment.
+    func attach(_ observer: VersionedObserver, of property: any PathProperty) -> Shown { overridden() }
 
-    /// The property's present value and version.
-    func snapshot(of property: PathObject) -> (value: Value, version: UInt64) {
-        preconditionFailure("a step knows its property")
-    }
+    /// The property's present value.
+    func snapshot(of property: any PathProperty) -> Shown { overridden() }
 
     /// Cuts a leaf at the present version, unless a commit has cut it. Returns the last value that
-    /// belongs to the path, and its version. See `Observed.cut(at:)`.
-    func cut(_ leaf: PathLeaf<Value>, of property: PathObject) -> (value: Value, version: UInt64) {
-        preconditionFailure("a step knows its property")
-    }
+    /// belongs to the path. See `Observed.cut(at:)`.
+    func cut(_ leaf: PathLeaf<Value>, of property: any PathProperty) -> Shown { overridden() }
 
     /// Begins an observation of the path along `links` with this step, whose changes are observed
     /// in another form. Nil if they show the delivered values.
@@ -88,19 +77,21 @@ internal class PathStep<Value: Sendable>: PathPlace, @unchecked Sendable {
 
 /// The step to a member of `Model`.
 @usableFromInline
-internal final class MemberStep<Model: ConcurrentObservable, Member: PathMember>: PathStep<Member.Value>,
+internal class MemberStep<Model: ConcurrentObservable, Member: PathMember>: PathStep<Member.Value>,
     @unchecked Sendable
 {
     // Unchecked: constants only.
-    private let path: MemberPath<Model, Member>
-    private let connection: Connection
+    /// The user's key path to the member. It begins at the `observedProperties` of a `Model`.
+    fileprivate final let path: MemberPath
+    private final let connection: Connection
 
+    @usableFromInline typealias MemberPath = any KeyPath<Model.Properties, Member.Named> & Sendable
     /// Gives an observer the closure that passes its changes on to a leaf.
     @usableFromInline typealias Connection = @Sendable (Observer, PathLeaf<Member.Value>) -> Void
 
     @inlinable
-    convenience init(_ path: MemberPath<Model, Member>) {
-        // The closure is made here, where the client's module knows the types: connect(_:to:) is
+    convenience init(_ path: MemberPath) {
+        // The closure is made here, where the client's module knows the types: connect(_:to:_:) is
         // never specialised.
         self.init(path) { observer, leaf in
             observer.setCallback(Callback<Change<Member.Stored>> { change in leaf.pass(change, of: Member.self) })
@@ -108,75 +99,139 @@ internal final class MemberStep<Model: ConcurrentObservable, Member: PathMember>
     }
 
     @usableFromInline
-    init(_ path: MemberPath<Model, Member>, _ connection: @escaping Connection) {
-        self.path = path
-        self.connection = connection
-        super.init()
+    init(_ path: MemberPath, _ connection: @escaping Connection) {
+        (self.path, self.connection) = (path, connection)
     }
 
-    override var isWeak: Bool { Member.isWeak }
+    private final func named(in object: PathObject) -> Member.Named {
+        (object as! Model).observedProperties[keyPath: path]
+    }
 
-    override func property(in object: PathObject) -> PathObject { Member.property(path, of: Model.self, in: object) }
+    fileprivate final func known(_ property: any PathProperty) -> Observed<Member.Stored> {
+        property as! Observed<Member.Stored>
+    }
+
+    private final func shown(_ stored: (value: Member.Stored, version: UInt64)) -> Shown {
+        (Member.value(of: stored.value), stored.version)
+    }
+
+    override var isWeak: Bool { Member.Named.isWeak }
+
+    override func property(in object: PathObject) -> any PathProperty { named(in: object).stored }
 
     override func direct(in object: PathObject) -> Observed<Member.Value>? {
-        Member.isWeak ? nil : property(in: object) as? Observed<Member.Value>
+        isWeak ? nil : property(in: object) as? Observed<Member.Value>
     }
 
-    override func core(of property: PathObject) -> RegistryCore { Member.known(property).observers.core() }
-
-    override func trapInsideBody(of property: PathObject) {
-        let known = Member.known(property)
-        known.mutation.trapInsideBody(.observe, known.cell.latch.owner)
-    }
-
-    override func member(_ property: PathObject) -> any CommitMember { Member.known(property) }
-
-    override func draft(of property: PathObject, in transaction: borrowing Transaction) -> Member.Value {
-        Member.value(of: transaction[Member.known(property)])
+    override func draft(of property: any PathProperty, in transaction: borrowing Transaction) -> Member.Value {
+        Member.value(of: transaction[known(property)])
     }
 
     override func setDraft(_ value: Member.Value, in object: PathObject, of transaction: borrowing Transaction) {
-        Member.setDraft(value, of: (object as! Model).observedProperties[keyPath: path], transaction)
+        Member.setDraft(value, of: named(in: object), transaction)
     }
-
-    override func connect(_ observer: Observer, to leaf: PathLeaf<Member.Value>) { connection(observer, leaf) }
 
     override func connect(
         _ observer: Observer,
         to leaf: PathLeaf<Member.Value>,
-        _ receiver: ChangeReceiver<Member.Value>
+        _ receiver: ChangeReceiver<Member.Value>?
     ) {
-        let receiver = ChangeReceiver<Member.Stored>(
+        guard let receiver else { return connection(observer, leaf) }
+        let ofStored = ChangeReceiver<Member.Stored>(
             enqueue: { change in leaf.put(change, of: Member.self, into: receiver) },
             wake: receiver.wake,
             drain: receiver.drain
         )
-        observer.setContent(HeldObject(receiver), of: .mailboxes())
+        observer.setContent(HeldObject(ofStored), of: .mailboxes())
     }
 
-    override func attach(
-        _ observer: VersionedObserver,
-        of property: PathObject
-    ) -> (value: Member.Value, version: UInt64) {
-        Member.seen(Member.known(property).attach(observer) { $0 })
+    override func attach(_ observer: VersionedObserver, of property: any PathProperty) -> Shown {
+        shown(known(property).attach(observer) { $0 })
     }
 
-    override func snapshot(of property: PathObject) -> (value: Member.Value, version: UInt64) {
-        Member.present(Member.known(property))
-    }
+    override func snapshot(of property: any PathProperty) -> Shown { shown(known(property).snapshot()) }
 
-    override func cut(
-        _ leaf: PathLeaf<Member.Value>,
-        of property: PathObject
-    ) -> (value: Member.Value, version: UInt64) {
-        Member.known(property).cut(at: leaf.limit).map(Member.seen) ?? leaf.takeLast()
+    override func cut(_ leaf: PathLeaf<Member.Value>, of property: any PathProperty) -> Shown {
+        known(property).cut(at: leaf.limit).map(shown) ?? leaf.takeLast()
     }
+}
 
+/// The step to a weak member of `Model`.
+internal final class WeakStep<Model: ConcurrentObservable, Referent: WeaklyObservable>:
+    MemberStep<Model, WeakMember<Referent>>, @unchecked Sendable
+{
+    override func snapshot(of property: any PathProperty) -> Shown { known(property).referent() }
+
+    /// A change may wait for long. It waits as a reference that keeps nothing alive, and that may
+    /// be copied and destroyed under any lock. The referents are looked up when it is delivered.
+    /// (P5, P11)
     override func attach<Root: ConcurrentObservable>(
-        _ observer: PropertyObserver<Member.Value>,
+        _ observer: PropertyObserver<Referent?>,
         along links: [PathLink],
         from root: Root
     ) -> ObservationToken? {
-        Member.attach(observer, along: links, to: path, of: Model.self, from: root)
+        let last = MemberStep<Model, PlainMember<WeakObserved<Referent>>>(path)
+        let steps = _ObservedPath<Root, WeakBox<Referent>>(links: links, last: last, absent: WeakBox(nil))
+        return Path(root, steps).attach(WeakObserved.seen(observer))
+    }
+}
+
+/// A step of a path before the last one: the step, and the way from its value to the object at
+/// which the path continues.
+///
+/// It has constants only: `PathObservation` keeps the state of an observation.
+@usableFromInline
+internal class PathLink: @unchecked Sendable {
+    // Unchecked: the subclass has constants only.
+    /// Whether the property is weak: see `PathStep`.
+    var isWeak: Bool { overridden() }
+
+    /// Finds the property in an object. Evaluates the user's key path, so it is called under no
+    /// lock. (P5)
+    func property(in object: PathObject) -> any PathProperty { overridden() }
+
+    /// Returns the object that the property leads to in the body of a commit: the one that the body
+    /// has set, or else the present one.
+    func object(of property: any PathProperty, in transaction: borrowing Transaction) -> PathObject? { overridden() }
+
+    /// An object that a property leads to, and the property's version.
+    typealias Sample = (object: PathObject?, version: UInt64)
+
+    /// Registers an observer. Returns the object that the property leads to at that moment.
+    func attach(_ observer: VersionedObserver, of property: any PathProperty) -> Sample { overridden() }
+
+    /// Returns the object that the property leads to at present.
+    func sample(_ property: any PathProperty) -> Sample { overridden() }
+}
+
+/// The link that takes the place of a step when the path gets one more.
+@usableFromInline
+internal final class PassedStep<Value: Sendable>: PathLink, @unchecked Sendable {
+    // Unchecked: constants only.
+    private let step: PathStep<Value>
+    /// Returns the object that a value leads to, if any.
+    private let follow: @Sendable (Value) -> PathObject?
+
+    @usableFromInline
+    init(_ step: PathStep<Value>, _ follow: @escaping @Sendable (Value) -> PathObject?) {
+        (self.step, self.follow) = (step, follow)
+    }
+
+    override var isWeak: Bool { step.isWeak }
+
+    override func property(in object: PathObject) -> any PathProperty { step.property(in: object) }
+
+    override func object(of property: any PathProperty, in transaction: borrowing Transaction) -> PathObject? {
+        follow(step.draft(of: property, in: transaction))
+    }
+
+    override func attach(_ observer: VersionedObserver, of property: any PathProperty) -> Sample {
+        followed(step.attach(observer, of: property))
+    }
+
+    override func sample(_ property: any PathProperty) -> Sample { followed(step.snapshot(of: property)) }
+
+    private func followed(_ present: (value: Value, version: UInt64)) -> Sample {
+        (follow(present.value), present.version)
     }
 }

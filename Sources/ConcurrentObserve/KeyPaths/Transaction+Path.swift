@@ -55,7 +55,7 @@ extension Transaction {
 extension Path: MemberHolding, TracedPath {
     func addMembers(to found: inout FoundMembers) {
         guard steps.links.isEmpty, let last = steps.last else { return found.add(self) }
-        found.add(last.member(last.property(in: root)))
+        found.add(last.property(in: root))
     }
 
     func follow(_ trace: inout PathTrace) {
@@ -64,10 +64,10 @@ extension Path: MemberHolding, TracedPath {
             guard let present = object else { return }
             let property = link.property(in: present)
             let (next, version) = link.sample(property)
-            trace.pass(link.place.member(property), at: version, to: next)
+            trace.pass(property, at: version, to: next)
             object = next
         }
         guard let object, let last = steps.last else { return }
-        trace.end(last.member(last.property(in: object)))
+        trace.end(last.property(in: object))
     }
 }

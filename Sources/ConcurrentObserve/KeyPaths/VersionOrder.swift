@@ -10,10 +10,8 @@ internal final class VersionOrder<Value: Sendable>: @unchecked Sendable {
     /// Guards what is mutable. Locks of mailboxes are taken inside it.
     private let lock = SourceLock()
     private var next: UInt64
-    private var early: [UInt64: Change<Value>] = [:]
-    /// Prior deliveries that are early, by version. Each comes after the change with the same
-    /// version.
-    private var earlyAhead: [UInt64: [Change<Value>]] = [:]
+    /// The changes that are early, by the version at which they are due.
+    private var early: [UInt64: [Change<Value>]] = [:]
     private let enqueue: @Sendable (Change<Value>) -> Void
 
     /// - Parameters:
@@ -34,36 +32,25 @@ internal final class VersionOrder<Value: Sendable>: @unchecked Sendable {
         if !enqueued.isEmpty { ThreadRecord.withUserCode { enqueued = [] } }
     }
 
-    /// Enqueues a change, or keeps it until those before it have come.
+    /// Enqueues a change, or keeps it until those before it have come. A prior delivery comes after
+    /// the change with the same version, and before the next one.
     ///
     /// - Parameter enqueued: Receives the early changes that were enqueued now.
     private func putLocked(_ change: Change<Value>, _ enqueued: inout [Change<Value>]) {
-        if change.reason == .prior {
-            guard change.version < next else {
-                earlyAhead[change.version, default: []].append(change)
-                return
-            }
-            return enqueue(change)
-        }
-        guard change.version == next else {
-            early[change.version] = change
-            return
-        }
+        let due = change.reason == .prior ? change.version + 1 : change.version
+        guard due <= next else { return early[due, default: []].append(change) }
         enqueue(change)
-        next = change.version + 1
-        enqueueAheadLocked(&enqueued)
-        while let change = early.removeValue(forKey: next) {
-            enqueue(change)
-            enqueued.append(change)
+        var isPassed = change.reason != .prior
+        while isPassed {
             next += 1
-            enqueueAheadLocked(&enqueued)
+            isPassed = false
+            let changes = early.removeValue(forKey: next) ?? []
+            for change in changes where change.reason == .prior { enqueue(change) }
+            for change in changes where change.reason != .prior {
+                enqueue(change)
+                isPassed = true
+            }
+            enqueued += changes
         }
-    }
-
-    /// Enqueues the early prior deliveries that come after the version that was enqueued last.
-    private func enqueueAheadLocked(_ enqueued: inout [Change<Value>]) {
-        guard !earlyAhead.isEmpty, let changes = earlyAhead.removeValue(forKey: next - 1) else { return }
-        for change in changes { enqueue(change) }
-        enqueued += changes
     }
 }

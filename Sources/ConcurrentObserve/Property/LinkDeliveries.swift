@@ -15,61 +15,83 @@ internal class LinkFollower: @unchecked Sendable {
     func rootIsGone() {}
 }
 
-/// The deliveries that remain after a walk over the links of a changed property. Most often that is
-/// the evaluation of one derived value, and nothing is allocated.
+/// The deliveries that remain after a walk over the links of a changed property, in the order of
+/// the links.
 ///
-/// Derived values that come before the first path are kept here, and those after it are kept with
-/// the paths: so all are called in the order of the links.
+/// First all paths that lead through the property are relinked, then their observers are called,
+/// then those of the property: a callback that blocks, of any observer, never stands between a
+/// change and the paths that it moves. (P7)
 @usableFromInline
 internal struct LinkDeliveries: ~Copyable {
-    // Handed from function to function on one thread.
     /// The change of the property. Nil if it has no scope, or if other threads or a callback have
     /// changed the property since: then this thread does not deliver the latest change.
     let cause: DeliveryScope?
+    /// The derived value that comes before all else, if one does. Evaluating only one allocates
+    /// nothing.
     private var first: LinkFollower?
-    /// The derived values after the first. Nil if there are none.
-    private var others: [LinkFollower]?
-    private var ofPaths: DeferredDeliveries?
+    /// The other deliveries. Nil if there are none.
+    private var others: [Item]?
+    /// The objects that paths have used while they were relinked. Nil if there are none.
+    private var kept: [AnyObject]?
+
+    enum Item {
+        /// Evaluates a derived value.
+        case evaluation(LinkFollower)
+        /// Calls the observer of a path.
+        case path(() -> Void)
+        /// Calls the observer of a path that passes the changed property and also ends there. The
+        /// observer receives the change itself as one of the property's observers. After that, on
+        /// the same thread, it receives where the path leads now: so the versions come in order.
+        /// (P2)
+        case late(() -> Void)
+        /// Empties the mailbox of a path. It comes last, as the serial deliveries of the property
+        /// do. (P1)
+        case serial(() -> Void)
+    }
 
     @usableFromInline
     init(becauseOf cause: DeliveryScope? = nil) { self.cause = cause }
 
-    /// Returns the deliveries of paths, to add to.
-    mutating func paths() -> DeferredDeliveries {
-        if let ofPaths { return ofPaths }
-        let new = DeferredDeliveries()
-        ofPaths = new
-        return new
+    mutating func add(_ delivery: Item) {
+        if case .evaluation(let follower) = delivery, first == nil, others == nil { return first = follower }
+        if others == nil { others = [] }
+        others!.append(delivery)
     }
 
-    /// Adds the evaluation of a derived value.
-    mutating func add(_ follower: LinkFollower) {
-        if let ofPaths {
-            ofPaths.add(isLate: false) { [cause] in follower.settle(becauseOf: cause) }
-        } else if first == nil {
-            first = follower
-        } else {
-            if others == nil { others = [] }
-            others!.append(follower)
-        }
+    /// Takes over references, until all paths are relinked.
+    mutating func keep(_ objects: inout [AnyObject]) {
+        if objects.isEmpty { return }
+        if kept == nil { kept = [] }
+        kept!.append(contentsOf: objects)
+        objects = []
     }
 
-    /// Releases what the paths have kept: see `DeferredDeliveries`.
-    borrowing func releaseKept() { ofPaths?.releaseKept() }
+    /// Releases the kept references. One may be the last, and its release runs user code. Call it
+    /// after the walk over the paths, and before the deliveries: a callback that blocks then keeps
+    /// no referent alive. (P5, P7, P11)
+    mutating func releaseKept() { if kept != nil { ThreadRecord.withUserCode { kept = nil } } }
 
-    /// Makes the deliveries, except the late and the serial ones of paths.
+    /// Makes the deliveries, except the late and the serial ones.
     @usableFromInline
     borrowing func deliver() {
-        if let first {
-            first.settle(becauseOf: cause)
-            for follower in others ?? [] { follower.settle(becauseOf: cause) }
+        first?.settle(becauseOf: cause)
+        guard let others else { return }
+        for delivery in others {
+            switch delivery {
+            case .evaluation(let follower): follower.settle(becauseOf: cause)
+            case .path(let deliver): deliver()
+            case .late, .serial: break
+            }
         }
-        ofPaths?.deliver()
     }
 
-    /// Makes the late deliveries of paths, then the serial ones.
+    /// Makes the late deliveries, then the serial ones.
     @usableFromInline
-    borrowing func deliverLate() { ofPaths?.deliverLate() }
+    borrowing func deliverLate() {
+        guard let others else { return }
+        for delivery in others { if case .late(let deliver) = delivery { deliver() } }
+        for delivery in others { if case .serial(let deliver) = delivery { deliver() } }
+    }
 }
 
 /// An observation of a path, as the properties on the way know it. Each observer in their lists of
@@ -102,74 +124,5 @@ extension ObserverList {
         }
         deferred.releaseKept()
         return deferred
-    }
-}
-
-/// Deliveries to observers of paths, which wait until every path that leads through a changed
-/// property is relinked.
-///
-/// First all such paths are relinked, then their observers are called, then those of the property:
-/// a callback that blocks, of any observer, never stands between a change and the paths that it
-/// moves. (P7)
-///
-/// Serial deliveries of paths come last, as those of the property do. (P1)
-///
-/// A path may pass the changed property and also end there. It receives the change itself as one of
-/// the property's observers. After that, on the same thread, it receives where it leads now: so the
-/// versions come in order. (P2)
-@usableFromInline
-internal final class DeferredDeliveries {
-    // Handed from function to function on one thread.
-    private var firstDelivery: (() -> Void)?
-    /// The deliveries after the first. Most often there are none, and nothing is allocated.
-    var deliveries: [() -> Void] = []
-    private var lateDeliveries: [() -> Void] = []
-    private var serialDeliveries: [() -> Void] = []
-
-    /// The objects that the paths have used while they were relinked.
-    private var kept: [AnyObject] = []
-
-    init() {}
-
-    /// Takes over references, until all paths are relinked.
-    func keep(_ objects: inout [AnyObject]) {
-        kept += objects
-        objects = []
-    }
-
-    /// Releases the kept references. One may be the last, and its release runs user code. Call it
-    /// after the walk over the paths, and before the deliveries: a callback that blocks then keeps
-    /// no referent alive. (P5, P7, P11)
-    func releaseKept() { if !kept.isEmpty { ThreadRecord.withUserCode { kept = [] } } }
-
-    /// Adds a delivery that empties a mailbox on this thread.
-    func addSerial(_ delivery: @escaping () -> Void) { serialDeliveries.append(delivery) }
-
-    /// Adds a delivery.
-    ///
-    /// - Parameter isLate: Whether it comes after the property's own observers were called.
-    func add(isLate: Bool, _ delivery: @escaping () -> Void) {
-        if isLate {
-            lateDeliveries.append(delivery)
-        } else if firstDelivery == nil {
-            firstDelivery = delivery
-        } else {
-            deliveries.append(delivery)
-        }
-    }
-
-    /// Makes the deliveries, except the late and the serial ones.
-    @usableFromInline
-    func deliver() {
-        guard let firstDelivery else { return }
-        firstDelivery()
-        for delivery in deliveries { delivery() }
-    }
-
-    /// Makes the late deliveries, then the serial ones.
-    @usableFromInline
-    func deliverLate() {
-        for delivery in lateDeliveries { delivery() }
-        for delivery in serialDeliveries { delivery() }
     }
 }
