@@ -33,7 +33,7 @@ extension Structure {
             Propagation
             """,
             "Delivery": """
-            Flush IsolatedObservation OrderedObservation SharedMailbox Subscription
+            DeliveryIsolation Flush OrderedObservation SharedMailbox Subscription
             """,
             "Derivation": """
             Dependency DependencyCopies DependencySet DerivationNode+Committing DerivationNode

@@ -11,8 +11,7 @@
 // - `Delivery`: where the callbacks run. Its `Buffering` says how many events may wait.
 // - `Mailbox`: the events that wait, the end of the source, and who takes them: a state machine.
 // - `SharedMailbox`: the machine and its lock. It has two kinds:
-// - `OrderedObservation`: a delivery empties it. `SerialObservation`, `QueueObservation` and
-//   `IsolatedObservation` say on which thread.
+// - `OrderedObservation`: a delivery empties it, on the thread that its `Delivery` names.
 // - `Subscription`: the mailbox of one iterator of an `ObservationSequence`. A task empties it.
 // - `Succession`: a change takes over the old value of changes that were dropped before it.
 // - `OrderedFactory`: makes the mailbox when a property attaches the observer.
@@ -58,15 +57,17 @@ public struct Delivery: Sendable {
     @usableFromInline
     internal enum Kind: Sendable {
         case inline
-        case serial(Buffering)
-        case queue(DispatchQueue, Buffering)
-        case isolated(DeliveryIsolation, Buffering)
+        case serial
+        case queue(DispatchQueue)
+        case isolated(DeliveryIsolation)
     }
 
     @usableFromInline internal let kind: Kind
+    /// The policy of the mailbox; unused if inline.
+    @usableFromInline internal let buffering: Buffering
 
     @inlinable
-    internal init(_ kind: Kind) { self.kind = kind }
+    internal init(_ kind: Kind, _ buffering: Buffering = .unbounded) { (self.kind, self.buffering) = (kind, buffering) }
 
     /// On the thread that makes the change, before it goes on; on several threads at once if
     /// several make changes. This is the fastest, and the default.
@@ -82,7 +83,7 @@ public struct Delivery: Sendable {
     ///
     /// - Parameter buffering: Which changes are kept while the observer is busy.
     @inlinable
-    public static func serial(buffering: Buffering = .unbounded) -> Delivery { Delivery(.serial(buffering)) }
+    public static func serial(buffering: Buffering = .unbounded) -> Delivery { Delivery(.serial, buffering) }
 
     /// On a dispatch queue, which is retained. The deliveries come in order, also on a concurrent
     /// queue.
@@ -92,7 +93,7 @@ public struct Delivery: Sendable {
     ///   - buffering: Which changes are kept while the queue is busy.
     @inlinable
     public static func queue(_ queue: DispatchQueue, buffering: Buffering = .unbounded) -> Delivery {
-        Delivery(.queue(queue, buffering))
+        Delivery(.queue(queue), buffering)
     }
 
     /// On this actor. It is not retained: when it is gone, the observation ends with
@@ -106,51 +107,17 @@ public struct Delivery: Sendable {
     public static func actor(_ actor: some Actor, buffering: Buffering? = nil) -> Delivery {
         let serialising = actor as? ObservationActor
         let isolation = DeliveryIsolation(to: actor, counts: serialising?.counts)
-        return Delivery(.isolated(isolation, buffering ?? serialising?.buffering ?? .unbounded))
+        return Delivery(.isolated(isolation), buffering ?? serialising?.buffering ?? .unbounded)
     }
-}
-
-/// The actor on which an observer's closure is called.
-@usableFromInline
-internal final class DeliveryIsolation: Sendable {
-    /// The actor that the closure has captured as its own.
-    @usableFromInline let own: (any Actor)?
-    /// The actor that was named, if the closure has none. It is not retained. (P11)
-    @usableFromInline weak let named: (any Actor)?
-    /// The named actor, as the owner of the observation.
-    @usableFromInline let owner: WeakReference?
-    /// Adds up the counts of all observations of the actor, if the actor asks for that.
-    @usableFromInline let counts: DeliverySum?
-
-    /// Makes the isolation that a closure carries.
-    @usableFromInline
-    init(of own: any Actor) { (self.own, named, owner, counts) = (own, nil, nil, nil) }
-
-    @usableFromInline
-    init(to named: some Actor, counts: DeliverySum? = nil) {
-        (own, self.named, owner, self.counts) = (nil, named, WeakReference(named), counts)
-    }
-
-    /// The actor, unless it is gone.
-    var actor: (any Actor)? { own ?? named }
 }
 
 extension Delivery {
     @inlinable
     internal var isInline: Bool { if case .inline = kind { true } else { false } }
 
-    /// Whether the mailbox may have no room for an event.
-    @inlinable
-    internal var mayDrop: Bool {
-        switch kind {
-        case .inline: false
-        case .serial(let buffering), .queue(_, let buffering), .isolated(_, let buffering): buffering.capacity != nil
-        }
-    }
-
     /// The owner with which the observation ends, unless it has an owner of its own.
     @inlinable
-    internal var owner: WeakReference? { if case .isolated(let isolation, _) = kind { isolation.owner } else { nil } }
+    internal var owner: WeakReference? { if case .isolated(let isolation) = kind { isolation.owner } else { nil } }
 
     /// Makes an observation with the user's closure, which has not joined a source yet. The
     /// delivery must not be inline.
@@ -160,15 +127,9 @@ extension Delivery {
         _ form: CallbackForm<Event>,
         _ succession: Succession<Event>? = nil
     ) -> OrderedObservation<Event> {
-        let observation: OrderedObservation<Event> =
-            switch kind {
-            case .inline: preconditionFailure("an inline observer has no mailbox")
-            case .serial(let buffering): SerialObservation(buffering, succession)
-            case .queue(let queue, let buffering): QueueObservation(queue, buffering, succession)
-            case .isolated(let isolation, let buffering): IsolatedObservation(isolation, buffering, succession)
-            }
+        let observation = OrderedObservation<Event>(self, succession)
         let user = observation.makeUser(owner: owner, isHeldMeanwhile: owner === self.owner, form)
-        if case .isolated(let isolation, _) = kind { isolation.counts?.add(user, observation.counter) }
+        if case .isolated(let isolation) = kind { isolation.counts?.add(user, observation.counter) }
         return observation
     }
 }

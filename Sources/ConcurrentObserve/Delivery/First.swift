@@ -188,8 +188,7 @@ extension IteratorSource {
     /// returns or throws. (P8)
     nonisolated(nonsending) func first(where predicate: (Element) throws -> Bool) async throws -> Element {
         defer { cancel() }
-        if let element = try await search(predicate, nil) { return element }
-        throw mailbox.sourceEnd ?? .sourceDeleted
+        return try await search(predicate, nil)
     }
 
     /// Returns the first element that `predicate` accepts before the deadline. The observation has
@@ -203,42 +202,34 @@ extension IteratorSource {
         where predicate: (Element) throws -> Bool
     ) async throws -> Element {
         defer { cancel() }
-        let wait = TimedWait<Element>()
+        let wait = TimedWait<Element>(deadline.timeout)
         if hasPresent, let element = await next(wait), try predicate(element) { return element }
         if deadline.isReached {
             expire()
-            return try await search(predicate, wait, until: deadline.timeout)
+            return try await search(predicate, wait)
         }
         async let _ = expire(at: deadline)
-        return try await search(predicate, wait, until: deadline.timeout)
+        return try await search(predicate, wait)
     }
 
-    private nonisolated(nonsending) func search(
-        _ predicate: (Element) throws -> Bool,
-        _ wait: TimedWait<Element>,
-        until timeout: Duration
-    ) async throws -> Element {
-        if let element = try await search(predicate, wait) { return element }
-        if let end = mailbox.sourceEnd { throw end }
-        throw ObservationTimeout(lastValue: wait.lookAgain?(), timeout: timeout)
-    }
-
-    /// Returns the first element that `predicate` accepts, or nil at the end. It keeps no element
-    /// while it waits for the next one: the element may retain a weak property's referent. (P11)
+    /// Returns the first element that `predicate` accepts. It keeps no element while it waits for
+    /// the next one: the element may retain a weak property's referent. (P11)
     private nonisolated(nonsending) func search(
         _ predicate: (Element) throws -> Bool,
         _ wait: TimedWait<Element>?
-    ) async throws -> Element? {
+    ) async throws -> Element {
         while let element = await next(wait) {
             if try predicate(element) { return element }
         }
         try Task.checkCancellation()
-        return nil
+        if let end = mailbox.sourceEnd { throw end }
+        guard let wait else { throw ObservationEnd.sourceDeleted }
+        throw ObservationTimeout(lastValue: wait.lookAgain?(), timeout: wait.timeout)
     }
 
     private nonisolated(nonsending) func next(_ wait: TimedWait<Element>?) async -> Element? {
-        if let transformed { return await transformed.next(isolation: #isolation, wait) }
-        let element = await subscription!.next(isolation: #isolation)
+        guard let subscription else { return await nextMade(isolation: #isolation, wait) }
+        let element = await subscription.next(isolation: #isolation)
         if let element { wait?.lookAgain = { element } }
         return element
     }
@@ -271,8 +262,12 @@ internal struct Deadline<C: Clock<Duration>>: Sendable {
 }
 
 /// Gives the waiting task the last element again, for the error that it throws at a timeout.
+@usableFromInline
 internal final class TimedWait<Element: Sendable>: @unchecked Sendable {
     // Unchecked: only the waiting task uses it.
+    let timeout: Duration
     /// Makes the last element again. Does not retain the referent of a weak property. (P11)
     var lookAgain: (@Sendable () -> Element?)?
+
+    init(_ timeout: Duration) { self.timeout = timeout }
 }

@@ -31,26 +31,15 @@ internal final class Flush: @unchecked Sendable {
     static func resume(_ flushes: [Flush]) { for flush in flushes { flush.resume(true) } }
 }
 
-/// The flushes that wait in a mailbox, in the order in which they came.
-///
-/// The caller must hold the mailbox's lock, for all of its members.
-@usableFromInline
-internal struct Flushes {
-    private var waiting: [Flush] = []
-
-    @usableFromInline
-    init() {}
-
-    @usableFromInline
-    var isEmpty: Bool { waiting.isEmpty }
-
+/// The flushes that wait in a mailbox, in the order in which they came. The caller must hold the
+/// mailbox's lock, for all of these.
+extension [Flush] {
     /// Takes out the flushes whose events have left the mailbox.
     @usableFromInline
-    mutating func take(through position: UInt64) -> [Flush] {
-        guard let first = waiting.first, first.target <= position else { return [] }
-        let count = waiting.firstIndex { $0.target > position } ?? waiting.count
-        defer { waiting.removeFirst(count) }
-        return Array(waiting.prefix(count))
+    internal mutating func take(through position: UInt64) -> [Flush] {
+        let settled = prefix { $0.target <= position }
+        removeFirst(settled.count)
+        return Array(settled)
     }
 
     /// Adds a flush, which waits until `position` is reached.
@@ -58,19 +47,19 @@ internal struct Flushes {
     /// - Parameter position: The number of events that must have left the mailbox; nil if none is
     ///   left.
     /// - Returns: The result of the flush, if it need not wait; nil if it waits.
-    mutating func add(_ flush: Flush, until position: UInt64?) -> Bool? {
+    internal mutating func add(_ flush: Flush, until position: UInt64?) -> Bool? {
         guard let position else { return true }
         if flush.isWithdrawn { return false }
         flush.target = position
-        waiting.append(flush)
+        append(flush)
         return nil
     }
 
     /// Takes out a flush whose task was cancelled. Returns false if it does not wait here.
     fileprivate mutating func withdraw(_ flush: Flush) -> Bool {
         flush.isWithdrawn = true
-        guard let index = waiting.firstIndex(where: { $0 === flush }) else { return false }
-        waiting.remove(at: index)
+        guard let index = firstIndex(where: { $0 === flush }) else { return false }
+        remove(at: index)
         return true
     }
 }
@@ -79,7 +68,7 @@ internal struct Flushes {
 internal protocol FlushableMailbox: AnyObject, Sendable {
     /// Calls `body` under the mailbox's lock with its flushes, and with the number of events that
     /// must leave the mailbox before a flush that begins now is over; nil if it is over at once.
-    func withFlushes(_ body: (_ flushes: inout Flushes, _ target: UInt64?) -> Void)
+    func withFlushes(_ body: (_ flushes: inout [Flush], _ target: UInt64?) -> Void)
 }
 
 extension FlushableMailbox {

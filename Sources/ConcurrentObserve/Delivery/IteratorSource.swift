@@ -5,29 +5,38 @@
 @usableFromInline
 internal final class IteratorSource<Element: Sendable>: @unchecked Sendable {
     // Unchecked: written by the thread that makes the iterator, before any other thread has it.
-    private let buffering: Buffering
     /// The subscription, if it keeps elements.
-    @usableFromInline var subscription: Subscription<Element>?
-    /// The subscription, if it keeps events that are transformed into elements.
-    @usableFromInline var transformed: TransformedSubscription<Element>?
+    @usableFromInline internal private(set) var subscription: Subscription<Element>?
+    /// Returns the next element, if the subscription keeps events from which elements are made.
+    private var receive: (@Sendable (isolated (any Actor)?, TimedWait<Element>?) async -> Element?)?
+    internal private(set) var mailbox: (any IteratorMailbox)!
     internal private(set) var token: ObservationToken?
 
     @usableFromInline
-    init(_ buffering: Buffering) { self.buffering = buffering }
+    init() {}
 
     @usableFromInline
-    func fill(_ subscription: Subscription<Element>) { self.subscription = subscription }
+    func fill(_ subscription: Subscription<Element>) { (self.subscription, mailbox) = (subscription, subscription) }
 
-    /// Sets a subscription whose events are transformed into elements.
+    /// Sets a subscription from whose events elements are made.
     ///
     /// - Parameters:
-    ///   - subscription: It counts an event when the transform has returned.
-    ///   - element: Transforms an event when the iterator returns it; nil leaves the event out.
+    ///   - subscription: It counts an event when the element is made.
+    ///   - element: Makes an element when the iterator returns it; nil leaves the event out.
     func fill<Event: Sendable>(
         _ subscription: Subscription<Event>,
         _ element: @escaping @Sendable (Event) -> Element?
     ) {
-        transformed = TransformedSubscription(subscription, element)
+        mailbox = subscription
+        receive = { isolation, wait in
+            while let event = await subscription.next(isolation: isolation) {
+                let made = element(event)
+                guard subscription.settleTaken(isLeftOut: made == nil) else { continue }
+                wait?.lookAgain = { element(event) }
+                return made
+            }
+            return nil
+        }
     }
 
     /// Completes the source, and returns it.
@@ -38,20 +47,24 @@ internal final class IteratorSource<Element: Sendable>: @unchecked Sendable {
     func take(keeping token: ObservationToken?) -> IteratorSource {
         self.token = token
         if token == nil {
-            let subscription = Subscription<Element>(buffering)
+            let subscription = Subscription<Element>(.unbounded)
             subscription.finish()
-            self.subscription = subscription
+            fill(subscription)
         }
         return self
     }
 
-    var mailbox: any IteratorMailbox { subscription ?? transformed!.mailbox }
+    /// Returns the next element, which is made from an event, as soon as there is one; nil at the
+    /// end, and once the calling task is cancelled.
+    ///
+    /// - Parameter wait: Receives a function that makes the element again.
+    @usableFromInline
+    func nextMade(isolation: isolated (any Actor)?, _ wait: TimedWait<Element>? = nil) async -> Element? {
+        await receive!(isolation, wait)
+    }
 
     /// Ends the iteration at once.
-    func cancel() {
-        subscription?.cancel()
-        transformed?.mailbox.cancel()
-    }
+    func cancel() { mailbox?.cancel() }
 
     deinit { if !Fork.isInChild { cancel() } }
 }
@@ -63,37 +76,4 @@ internal protocol IteratorMailbox: FlushableMailbox {
     var sourceEnd: ObservationEnd? { get }
     func finish()
     func cancel()
-}
-
-/// A subscription whose events are transformed into elements when the iterator returns them.
-@usableFromInline
-internal final class TransformedSubscription<Element: Sendable>: Sendable {
-    private let receive: @Sendable (isolated (any Actor)?, TimedWait<Element>?) async -> Element?
-    let mailbox: any IteratorMailbox
-
-    init<Event: Sendable>(_ subscription: Subscription<Event>, _ element: @escaping @Sendable (Event) -> Element?) {
-        receive = { isolation, wait in
-            while let event = await subscription.next(isolation: isolation) {
-                let made = element(event)
-                guard subscription.settleTaken(isLeftOut: made == nil) else { continue }
-                wait?.lookAgain = { element(event) }
-                return made
-            }
-            return nil
-        }
-        mailbox = subscription
-    }
-
-    /// Returns the next element, as soon as there is one; nil at the end, and once the calling task
-    /// is cancelled.
-    @usableFromInline
-    func next(isolation: isolated (any Actor)?) async -> Element? { await receive(isolation, nil) }
-
-    /// Returns the next element, as soon as there is one; nil at the end, and once the calling task
-    /// is cancelled.
-    ///
-    /// - Parameter wait: Receives a function that makes the element again.
-    func next(isolation: isolated (any Actor)?, _ wait: TimedWait<Element>?) async -> Element? {
-        await receive(isolation, wait)
-    }
 }

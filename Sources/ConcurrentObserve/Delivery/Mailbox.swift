@@ -11,7 +11,7 @@
 //
 //     enqueue: kept, or one is dropped
 //        ┌──┐
-//        ▼  │      enqueueEnd            next: the end
+//        ▼  │      enqueueEnd              takeEnd
 //        open ─────────────────▶ ending ───────────────▶ ended
 //         │                        │                       │
 //         └────────────────────────┴──── close ────────────┴──▶ closed
@@ -45,10 +45,8 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
     @usableFromInline var waiting = RingBuffer<Event>()
     @usableFromInline var input: Input = .open
     @usableFromInline var consumer: Consumer
-    /// Dropped events that are not destroyed yet: the first, which is most often the only one, and
-    /// the others.
-    @usableFromInline var dropped: Event?
-    @usableFromInline var moreDropped: [Event] = []
+    /// Dropped events that are not destroyed yet, without those of plain bits.
+    @usableFromInline var dropped = RingBuffer<Event>()
     @usableFromInline let capacity: Int?
     @usableFromInline let dropsNewest: Bool
     /// Says what an event takes over from the dropped ones before it; nil if nothing.
@@ -58,7 +56,7 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
     @usableFromInline let counter: DeliveryCounter
     /// The number of events that were put in, without those that were dropped at once.
     @usableFromInline var entered: UInt64 = 0
-    @usableFromInline var flushes = Flushes()
+    @usableFromInline var flushes: [Flush] = []
     /// Whether the iterator has taken an event that is not counted yet. The event is pending, even
     /// if the mailbox is closed.
     @usableFromInline var isUncounted = false
@@ -84,13 +82,6 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
         case parked
         /// The iterator takes an event, or looks for one.
         case busy
-    }
-
-    /// An event to deliver, or the end.
-    @usableFromInline
-    enum Item {
-        case event(Event)
-        case end
     }
 
     @inlinable
@@ -186,7 +177,7 @@ extension Mailbox {
     var needsAttention: Bool { isParked || needsCollecting }
 
     @inlinable
-    var needsCollecting: Bool { dropped != nil || hasGrown }
+    var needsCollecting: Bool { !dropped.isEmpty || hasGrown }
 
     @inlinable
     var isParked: Bool { if case .parked = consumer { true } else { false } }
@@ -200,24 +191,25 @@ extension Mailbox {
         return true
     }
 
-    /// Hands out the dropped events, and whether the mailbox has grown large since the last call.
+    /// Moves the dropped events into `events`, which is empty. Returns whether the mailbox has
+    /// grown large since the last call.
     @inlinable
-    mutating func collect() -> (dropped: Dropped?, hasGrown: Bool) {
+    mutating func collect(_ events: inout RingBuffer<Event>) -> Bool {
         defer { hasGrown = false }
-        return (takeDropped(), hasGrown)
+        swap(&dropped, &events)
+        return hasGrown
     }
 }
 
 // MARK: - Taking out
 
 extension Mailbox {
-    /// Takes out the next event, or else the end; nil if there is neither.
+    /// Takes out the end, once. Call it when no event is left. Returns false if there is no end.
     @inlinable
-    mutating func next() -> Item? {
-        if let event = waiting.popFirst() { return .event(event) }
-        guard case .ending = input else { return nil }
+    mutating func takeEnd() -> Bool {
+        guard case .ending = input else { return false }
         input = .ended
-        return .end
+        return true
     }
 
     /// Moves the next events to deliver into `batch`, if that is empty. The delivering thread then
@@ -249,14 +241,12 @@ extension Mailbox {
     /// - Parameter isCountedLater: Whether the iterator may leave the event out.
     @inlinable
     mutating func take(isCountedLater: Bool) -> Event?? {
-        switch next() {
-        case .event(let event):
+        if let event = waiting.popFirst() {
             if isCountedLater { isUncounted = true } else { counter.countReceived() }
             consumer = .busy
             return .some(event)
-        case .end: break
-        case nil: guard isFinished else { return nil }
         }
+        guard takeEnd() || isFinished else { return nil }
         consumer = .idle
         return .some(nil)
     }
@@ -322,56 +312,27 @@ extension Mailbox {
 // MARK: - Closing
 
 extension Mailbox {
-    /// Closes the mailbox: no more events come in. Hands out the events that are left, which the
-    /// caller must destroy under no lock, and all flushes, unless an event is taken and not
-    /// counted: `count` hands them out then. `wakes` says whether the consumer was parked: a task
-    /// must be resumed.
+    /// Closes the mailbox: no more events come in. Hands out all flushes, unless an event is taken
+    /// and not counted: `count` hands them out then. `wakes` says whether the consumer was parked:
+    /// a task must be resumed.
+    ///
+    /// - Parameter rest: Receives the events that are left, for the caller to destroy under no
+    ///   lock. Those that were dropped before are left to `collect`.
     @inlinable
-    mutating func close() -> (rest: Rest, settled: [Flush], wakes: Bool) {
+    mutating func close(_ rest: inout RingBuffer<Event>) -> (settled: [Flush], wakes: Bool) {
         if let event = droppedLast.take() { putAside(event) }
-        var rest = Rest(dropped: takeDropped())
-        swap(&rest.events, &waiting)
-        counter.countDropped(rest.events.count)
+        swap(&rest, &waiting)
+        counter.countDropped(rest.count)
         input = .closed
         let wakes = isParked
         if wakes { consumer = .idle }
-        return (rest, isUncounted ? [] : flushes.take(through: .max), wakes)
-    }
-
-    /// The events that a mailbox still had when it was closed.
-    @usableFromInline
-    struct Rest: Sendable {
-        @usableFromInline var events = RingBuffer<Event>()
-        @usableFromInline let dropped: Dropped?
-
-        @inlinable
-        init(dropped: Dropped?) { self.dropped = dropped }
-
-        /// Whether destroying it runs no user code.
-        @inlinable
-        var isHarmless: Bool { _isPOD(Event.self) || events.isEmpty && dropped == nil }
-    }
-
-    @usableFromInline
-    struct Dropped: Sendable {
-        @usableFromInline let first: Event
-        @usableFromInline let others: [Event]
-
-        @inlinable
-        init(first: Event, others: [Event]) { (self.first, self.others) = (first, others) }
-    }
-
-    @inlinable
-    mutating func takeDropped() -> Dropped? {
-        guard let first = dropped.take() else { return nil }
-        defer { if !moreDropped.isEmpty { moreDropped = [] } }
-        return Dropped(first: first, others: moreDropped)
+        return (isUncounted ? [] : flushes.take(through: .max), wakes)
     }
 
     @inlinable
     mutating func putAside(_ event: consuming Event) {
         // Plain bits need no destruction.
         if _isPOD(Event.self) { return }
-        if dropped == nil { dropped = event } else { moreDropped.append(event) }
+        dropped.append(event)
     }
 }

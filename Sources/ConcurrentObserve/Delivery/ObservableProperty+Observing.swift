@@ -119,7 +119,7 @@ extension ObservableProperty {
         buffering: Buffering = .unbounded,
         _ body: @escaping @Sendable (isolated Target, Change<Value>) -> Void
     ) -> ObservationToken {
-        let delivery = Delivery(.isolated(DeliveryIsolation(to: target), buffering))
+        let delivery = Delivery(.isolated(DeliveryIsolation(to: target)), buffering)
         return attach(PropertyObserver(options, delivery, .isolated(to: target, body)))
     }
 
@@ -149,7 +149,7 @@ extension ObservableProperty {
         isolation: (any Actor)? = #isolation,
         @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Change<Value>) -> Void
     ) -> ObservationToken {
-        let delivery = Delivery(.isolated(.of(body.isolation, context: isolation), buffering))
+        let delivery = Delivery(.isolated(.of(body.isolation, context: isolation)), buffering)
         return attach(PropertyObserver(options, delivery, .plain(withoutIsolation(body))))
     }
 
@@ -170,5 +170,38 @@ extension ObservableProperty {
         _ body: @escaping @Sendable (Value) -> Void
     ) -> ObservationToken {
         observe(options: options.intersection(.initial), delivery: delivery) { change in body(change.new) }
+    }
+}
+
+/// Makes the mailbox for a closure that is not called inline.
+@usableFromInline
+internal final class OrderedFactory<Value: Sendable>: ChangeReceiverFactory<Value>, @unchecked Sendable {
+    // Unchecked: constants only.
+    @usableFromInline let delivery: Delivery
+    @usableFromInline let owner: WeakReference?
+    @usableFromInline let form: CallbackForm<Change<Value>>
+
+    /// - Parameter isComparing: Whether the values of a change are compared before the closure is
+    ///   called.
+    @inlinable
+    init(
+        of original: AttachmentClaim? = nil,
+        _ delivery: Delivery,
+        owner: WeakReference?,
+        isComparing: Bool = false,
+        _ form: CallbackForm<Change<Value>>
+    ) {
+        (self.delivery, self.owner, self.form) = (delivery, owner, form)
+        super.init(of: original, mayDrop: delivery.buffering.capacity != nil) {
+            delivery.makeObservation(owner: owner, form, .ofChanges(areCompared: isComparing)).receiver()
+        }
+    }
+
+    @usableFromInline
+    override func pulledBack<Other: Sendable>(
+        isComparing: Bool,
+        _ transform: @escaping @Sendable (Change<Other>) -> Change<Value>?
+    ) -> ChangeReceiverFactory<Other> {
+        OrderedFactory<Other>(of: claimed, delivery, owner: owner, isComparing: isComparing, form.pulledBack(transform))
     }
 }

@@ -61,7 +61,6 @@ internal final class IteratorFactory<Value: Sendable, Element: Sendable>: Change
 {
     // Unchecked: constants only.
     private let buffering: Buffering
-    private let isComparing: Bool
     private let source: IteratorSource<Element>
     /// Makes an element from a change; nil leaves the change out.
     private let element: @Sendable (Change<Value>) -> Element?
@@ -73,28 +72,11 @@ internal final class IteratorFactory<Value: Sendable, Element: Sendable>: Change
         _ succession: Succession<Element>?,
         _ element: @escaping @Sendable (Change<Value>) -> Element
     ) {
-        let source = IteratorSource<Element>(buffering)
-        self.init(of: nil, buffering, isComparing: false, source, element) {
+        let source = IteratorSource<Element>()
+        self.init(of: nil, buffering, source, element) {
             let subscription = Subscription<Element>(buffering, succession)
             source.fill(subscription)
             return subscription.receiver(element)
-        }
-    }
-
-    /// Makes a factory whose mailbox keeps changes. The iterator makes elements from them when it
-    /// returns them.
-    private convenience init(
-        of original: AttachmentClaim,
-        _ buffering: Buffering,
-        isComparing: Bool,
-        _ source: IteratorSource<Element>,
-        _ element: @escaping @Sendable (Change<Value>) -> Element?
-    ) {
-        self.init(of: original, buffering, isComparing: isComparing, source, element) {
-            let succession = Succession<Change<Value>>.ofChanges(areCompared: isComparing)
-            let subscription = Subscription<Change<Value>>(buffering, succession, isCountedLater: true)
-            source.fill(subscription, element)
-            return subscription.receiver { $0 }
         }
     }
 
@@ -102,12 +84,11 @@ internal final class IteratorFactory<Value: Sendable, Element: Sendable>: Change
     init(
         of original: AttachmentClaim?,
         _ buffering: Buffering,
-        isComparing: Bool,
         _ source: IteratorSource<Element>,
         _ element: @escaping @Sendable (Change<Value>) -> Element?,
         _ make: @escaping @Sendable () -> ChangeReceiver<Value>
     ) {
-        (self.buffering, self.isComparing, self.source, self.element) = (buffering, isComparing, source, element)
+        (self.buffering, self.source, self.element) = (buffering, source, element)
         super.init(of: original, mayDrop: buffering.capacity != nil, make)
     }
 
@@ -121,15 +102,19 @@ internal final class IteratorFactory<Value: Sendable, Element: Sendable>: Change
         return source.take(keeping: isAttached ? token : nil)
     }
 
+    /// Returns a factory whose mailbox keeps the changes of the other property. The iterator makes
+    /// elements from them when it returns them.
     @usableFromInline
     override func pulledBack<Other: Sendable>(
         isComparing: Bool,
         _ transform: @escaping @Sendable (Change<Other>) -> Change<Value>?
     ) -> ChangeReceiverFactory<Other> {
-        let isComparing = isComparing || self.isComparing
-        return IteratorFactory<Other, Element>(of: claimed, buffering, isComparing: isComparing, source) {
-            [element] change in
-            transform(change).flatMap(element)
+        let made: @Sendable (Change<Other>) -> Element? = { [element] change in transform(change).flatMap(element) }
+        return IteratorFactory<Other, Element>(of: claimed, buffering, source, made) { [buffering, source] in
+            let succession = Succession<Change<Other>>.ofChanges(areCompared: isComparing)
+            let subscription = Subscription<Change<Other>>(buffering, succession, isCountedLater: true)
+            source.fill(subscription, made)
+            return subscription.receiver { $0 }
         }
     }
 }

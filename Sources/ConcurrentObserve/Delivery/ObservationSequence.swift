@@ -55,8 +55,7 @@ public struct ObservationSequence<Element: Sendable>: AsyncSequence, Sendable {
         /// cancelled.
         @inlinable
         public mutating func next() async -> Element? {
-            if let subscription = source.subscription { return await subscription.next() }
-            return await source.transformed!.next(isolation: nil)
+            await next(isolation: nil)
         }
 
         /// Returns the next event, without leaving the actor on which this is called; nil at the
@@ -64,7 +63,7 @@ public struct ObservationSequence<Element: Sendable>: AsyncSequence, Sendable {
         @inlinable
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
             if let subscription = source.subscription { return await subscription.next(isolation: actor) }
-            return await source.transformed!.next(isolation: actor)
+            return await source.nextMade(isolation: actor)
         }
 
         /// The counts of the events so far. (P1)

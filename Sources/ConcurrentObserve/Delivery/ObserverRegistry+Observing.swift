@@ -82,7 +82,7 @@ extension ObserverRegistry {
         buffering: Buffering = .unbounded,
         _ body: @escaping @Sendable (isolated Target, Event) -> Void
     ) -> ObservationToken {
-        attach(Delivery(.isolated(DeliveryIsolation(to: target), buffering)), .isolated(to: target, body))
+        attach(Delivery(.isolated(DeliveryIsolation(to: target)), buffering), .isolated(to: target, body))
     }
 
     /// Calls `body` on the actor to which it belongs with every event whose notification begins
@@ -107,7 +107,7 @@ extension ObserverRegistry {
         isolation: (any Actor)? = #isolation,
         @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Event) -> Void
     ) -> ObservationToken {
-        let delivery = Delivery(.isolated(.of(body.isolation, context: isolation), buffering))
+        let delivery = Delivery(.isolated(.of(body.isolation, context: isolation)), buffering)
         return attach(delivery, .plain(withoutIsolation(body)))
     }
 
@@ -144,14 +144,14 @@ extension ObserverRegistry {
     public func events(buffering: Buffering = .unbounded) -> ObservationSequence<Event> {
         buffering.check()
         return ObservationSequence { [weak self] in
-            self?.makeIteratorSource(buffering) ?? IteratorSource<Event>(buffering).take(keeping: nil)
+            self?.makeIteratorSource(buffering) ?? IteratorSource<Event>().take(keeping: nil)
         }
     }
 
     /// Begins an iteration over the events from now on.
     @inlinable
     internal func makeIteratorSource(_ buffering: Buffering) -> IteratorSource<Event> {
-        let source = IteratorSource<Event>(buffering)
+        let source = IteratorSource<Event>()
         let subscription = Subscription<Event>(buffering)
         source.fill(subscription)
         let receiver = subscription.receiver { (event: Event) in event }

@@ -1,42 +1,102 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Dispatch
 public import Synchronization
 
 /// One observation whose events are delivered one at a time, in the order in which they came. It is
 /// a mailbox between an observer of the library on the source and a list with the user's observer.
 ///
 /// When the mailbox is no longer empty, `begin()` starts a delivery. Until that finds the mailbox
-/// empty, no other delivery starts. (P2) Subclasses say which thread delivers.
+/// empty, no other delivery starts. (P2)
 @usableFromInline
-internal class OrderedObservation<Event: Sendable>: SharedMailbox<Event>, @unchecked Sendable {
-    // Unchecked: as in the superclass.
+internal final class OrderedObservation<Event: Sendable>: SharedMailbox<Event>, @unchecked Sendable {
+    // Unchecked: `lock` guards what can change, but for the batch.
 
+    /// Says on which thread the events are delivered.
+    @usableFromInline let delivery: Delivery
+    @usableFromInline let deliver: Delivering
     /// The list of the user's observer, which is `observer`.
-    final let observers = ObserverList()
+    let observers = ObserverList()
     /// The events that the delivery has taken from the mailbox, and the user has still to receive.
     ///
     /// The delivery takes the next event out in a visit of the user's observer, without the lock.
     /// All other accesses are under the lock. The thread that closes the mailbox holds the lock,
     /// too, and comes after the last visit: the observation has finished. (P8)
     // Exclusivity unchecked: the visits and the lock ensure it.
-    @exclusivity(unchecked) @usableFromInline final var batch = RingBuffer<Event>()
+    @exclusivity(unchecked) @usableFromInline var batch = RingBuffer<Event>()
     /// Whether the source's observer is in the list of the source. Guarded by `lock`.
-    private final var isJoined = false
+    private var isJoined = false
     /// Whether the owner may be gone when an event is delivered.
-    @usableFromInline final let mayLoseOwner = Atomic<Bool>(false)
+    @usableFromInline let mayLoseOwner = Atomic<Bool>(false)
     /// Whether the closure may be called and not call the user's code. If so, it counts each event
     /// itself.
-    @usableFromInline final let closureCounts = Atomic<Bool>(false)
+    @usableFromInline let closureCounts = Atomic<Bool>(false)
 
     @inlinable
-    init(_ buffering: Buffering, _ succession: Succession<Event>?) { super.init(buffering, succession, .parked) }
+    init(_ delivery: Delivery, _ succession: Succession<Event>?) {
+        self.delivery = delivery
+        deliver = Self.delivering
+        super.init(delivery.buffering, succession, .parked)
+    }
 
     /// Ends the list, whose memory is about to be freed: its core must not clean it up any more.
     deinit { observers.endSource(.cancelled) }
 
-    /// Whether events are delivered on the thread that makes the change.
     @usableFromInline
-    var isSerial: Bool { false }
+    override func begin() {
+        switch delivery.kind {
+        case .inline: preconditionFailure("an inline observer has no mailbox")
+        case .serial: if !deliver(self, Self.shareOfThread) { handOver() }
+        case .queue(let queue):
+            queue.async { [self] in
+                // In a new block: other users of the queue come in between.
+                if !deliver(self, Self.shareOfJob) { begin() }
+            }
+        case .isolated(let isolation):
+            // Detached: the observer must not inherit the changing task's priority and task-local
+            // values.
+            Task.detached { [self] in
+                // Between two jobs the actor is free, and not retained. So an actor that never
+                // empties its mailbox may die, too. (P11)
+                if await !runJob(on: isolation) { begin() }
+            }
+        }
+    }
+}
+
+// MARK: - Where it is delivered
+
+extension OrderedObservation {
+    /// Whether events are delivered on the thread that makes the change.
+    @inlinable
+    var isSerial: Bool { if case .serial = delivery.kind { true } else { false } }
+
+    /// The number of events that a changing thread delivers: its own and 64 of others. Then it has
+    /// other work to do, and a thread of the library goes on.
+    private static var shareOfThread: Int { 1 + 64 }
+
+    /// The number of events after which a thread of the library does other work.
+    private static var shareOfLibrary: Int { 4_096 }
+
+    /// The number of events after which other jobs run on the same queue or actor.
+    private static var shareOfJob: Int { 256 }
+
+    /// Hands a serial delivery over to a thread of the library.
+    private func handOver() {
+        ThreadRecord.retire(
+            DeferredAction(for: self) { [self] in if !deliver(self, Self.shareOfLibrary) { handOver() } }
+        )
+    }
+
+    private func runJob(on isolation: DeliveryIsolation) async -> Bool {
+        guard let actor = isolation.actor else {
+            observer?.end(.ownerDeleted)
+            return true
+        }
+        return await deliverJob(on: actor)
+    }
+
+    private func deliverJob(on isolation: isolated any Actor) -> Bool { deliver(self, Self.shareOfJob) }
 }
 
 // MARK: - Beginning
@@ -47,7 +107,7 @@ extension OrderedObservation {
     /// - Parameter isHeldMeanwhile: Whether the delivery retains the owner while it calls the
     ///   closure.
     @usableFromInline
-    final func makeUser(owner: WeakReference?, isHeldMeanwhile: Bool, _ form: CallbackForm<Event>) -> Observer {
+    func makeUser(owner: WeakReference?, isHeldMeanwhile: Bool, _ form: CallbackForm<Event>) -> Observer {
         let user = observers.makeObserver(owner: owner)
         user.companion = DeliveryState(counter, self)
         setObserver(user)
@@ -62,7 +122,7 @@ extension OrderedObservation {
     /// known. A serial delivery comes after the inline callbacks: `drain` begins it, not `wake`.
     /// (P1)
     @inlinable
-    final func receiver() -> EventReceiver<Event> {
+    func receiver() -> EventReceiver<Event> {
         let wake: @Sendable () -> Void = if isSerial { {} } else { { self.wake() } }
         return EventReceiver(
             enqueue: { event in self.enqueue(event) },
@@ -78,7 +138,7 @@ extension OrderedObservation {
     ///
     /// - Returns: The token that keeps the observation going.
     @usableFromInline
-    final func join(_ sourceObserver: Observer) -> ObservationToken {
+    func join(_ sourceObserver: Observer) -> ObservationToken {
         self.sourceObserver = sourceObserver
         let user = observer!
         user.beforeFinished { [self] in close() }
@@ -97,7 +157,7 @@ extension OrderedObservation {
     /// Delivers the events that came before the source's observer was published. Called when that
     /// is done, under no lock.
     @usableFromInline
-    final func hasJoined() {
+    func hasJoined() {
         let isClosed = withMailbox { mailbox -> Bool in
             isJoined = true
             return mailbox.isClosed
@@ -124,7 +184,7 @@ extension OrderedObservation {
     /// - Returns: False if the limit was reached: the caller must go on, or hand the delivery over.
     ///   True if nothing was left, or the observation has ended: the caller must not go on.
     @inlinable @inline(never)
-    final func run(atMost limit: Int, _ call: (_ observer: UInt, Event) -> Void) -> Bool {
+    func run(atMost limit: Int, _ call: (_ observer: UInt, Event) -> Void) -> Bool {
         // Delivered events may be destroyed here.
         ThreadRecord.withUserCode {
             var left = 0
@@ -155,7 +215,7 @@ extension OrderedObservation {
     /// - Returns: How many events there are to deliver; 0 if the source is gone; nil if there are
     ///   none: the delivery is over.
     @inlinable
-    final func fillBatch() -> Int? {
+    func fillBatch() -> Int? {
         var settled: [Flush] = []
         let count = withMailbox { mailbox -> Int? in
             let count = withBatch { batch in
@@ -163,7 +223,7 @@ extension OrderedObservation {
                 return batch.count
             }
             if count > 0 { return count }
-            if mailbox.next() != nil { return 0 }
+            if mailbox.takeEnd() { return 0 }
             mailbox.park()
             if !mailbox.flushes.isEmpty {
                 settled = mailbox.settle(pending: 0)
@@ -180,7 +240,7 @@ extension OrderedObservation {
     ///
     /// - Parameter count: How many events of the batch are not delivered.
     @usableFromInline @inline(never)
-    final func settleFlushes(_ count: Int) {
+    func settleFlushes(_ count: Int) {
         let settled = withMailbox { mailbox -> [Flush] in
             let settled = mailbox.settle(pending: count)
             // Relaxed: written under `lock`.
@@ -196,7 +256,7 @@ extension OrderedObservation {
     /// - Returns: How many are left; nil if the observation has ended. Then it has taken none: when
     ///   the closure is destroyed, the thread that closes the mailbox drops the batch. (P8)
     @inlinable @inline(__always)
-    final func deliverNext(of count: Int, _ call: (UInt, Event) -> Void) -> Int? {
+    func deliverNext(of count: Int, _ call: (UInt, Event) -> Void) -> Int? {
         // Now, since the closure may leave the event out before it looks at its owner. (P13)
         // Relaxed: written before the first event.
         if mayLoseOwner.load(ordering: .relaxed) { noticeOwner() }
@@ -216,13 +276,13 @@ extension OrderedObservation {
 
     /// Lends the batch: to the delivery in a visit of a live observer, or under the lock.
     @inlinable @inline(__always)
-    final func withBatch<Result>(_ body: (inout RingBuffer<Event>) -> Result) -> Result {
+    func withBatch<Result>(_ body: (inout RingBuffer<Event>) -> Result) -> Result {
         // Safe: no other thread uses it then, as its declaration says.
         unsafe body(&batch)
     }
 
     @usableFromInline
-    final func noticeOwner() {
+    func noticeOwner() {
         if let observer, observer.hasLostOwner { observer.end(.ownerDeleted) }
     }
 }
@@ -236,18 +296,19 @@ extension OrderedObservation {
 
     /// Drops and destroys all events. Returns the flushes that waited for them.
     private func dropAll() -> [Flush] {
-        var taken = RingBuffer<Event>()
-        let (rest, settled, hasJoined) = withMailbox { mailbox -> (Mailbox<Event>.Rest, [Flush], Bool) in
+        var (taken, rest, dropped) = (RingBuffer<Event>(), RingBuffer<Event>(), RingBuffer<Event>())
+        let (settled, hasJoined) = withMailbox { mailbox in
             withBatch { swap(&taken, &$0) }
             counter.countDropped(taken.count)
-            let (rest, settled, _) = mailbox.close()
-            return (rest, settled, isJoined)
+            let settled = mailbox.close(&rest).settled
+            _ = mailbox.collect(&dropped)
+            return (settled, isJoined)
         }
         // If the source's observer is in no list yet, it cannot be taken out of one: `hasJoined()`
         // ends it later.
         if hasJoined { sourceObserver!.end(.cancelled) }
         observer?.companion = DeliveryState(counter)
-        withExtendedLifetime((rest, taken)) {}
+        withExtendedLifetime((rest, taken, dropped)) {}
         return settled
     }
 }

@@ -120,11 +120,11 @@ extension SharedMailbox {
     final func drain() {
         // Relaxed: as above.
         guard needsAttention.load(ordering: .relaxed) else { return }
-        var dropped: Mailbox<Event>.Dropped?
+        var dropped = RingBuffer<Event>()
         var hasGrown = false
         let begins = withMailbox { mailbox -> Bool in
             needsAttention.store(false, ordering: .relaxed)
-            (dropped, hasGrown) = mailbox.collect()
+            hasGrown = mailbox.collect(&dropped)
             return mailbox.wake()
         }
         if hasGrown { noteGrowth() }
@@ -144,7 +144,7 @@ extension SharedMailbox {
 // MARK: - Flushing
 
 extension SharedMailbox {
-    final func withFlushes(_ body: (_ flushes: inout Flushes, _ target: UInt64?) -> Void) {
+    final func withFlushes(_ body: (_ flushes: inout [Flush], _ target: UInt64?) -> Void) {
         withMailbox { mailbox in
             let target = mailbox.flushTarget
             body(&mailbox.flushes, target)
@@ -163,27 +163,28 @@ extension SharedMailbox {
 /// The thread whose change drops them may hold a lock that a value's `deinit` takes, and other
 /// threads wait for the change.
 @usableFromInline
-internal final class Discarded<Content: Sendable>: Retirable, @unchecked Sendable {
+internal final class Discarded<Event: Sendable>: Retirable, @unchecked Sendable {
     // Unchecked: written when the object is made, and emptied by `reclaim`.
-    private var content: Content?
+    private var events = RingBuffer<Event>()
 
     /// The address that names its source: the mailbox that would have delivered the events.
     private let owner: UInt
 
-    private init(_ content: inout Content?, of owner: AnyObject) {
+    private init(_ events: inout RingBuffer<Event>, of owner: AnyObject) {
         self.owner = UInt(bitPattern: ObjectIdentifier(owner))
         super.init()
-        swap(&self.content, &content)
+        swap(&self.events, &events)
     }
 
     override var hold: Hold { .nothing }
     override var runsUserCode: Bool { true }
     override var sourceAddress: UInt { owner }
-    override func reclaim() { content = nil }
+    override func reclaim() { events = RingBuffer() }
 
-    /// Takes over `content`, which is nil afterwards, and retires it. Under no lock.
+    /// Takes over `events`, which is empty afterwards, and retires it. The caller has no copy.
+    /// Under no lock.
     @usableFromInline
-    static func discard(_ content: inout Content?, of owner: AnyObject) {
-        if content != nil { ThreadRecord.retire(Discarded(&content, of: owner)) }
+    static func discard(_ events: inout RingBuffer<Event>, of owner: AnyObject) {
+        if !_isPOD(Event.self), !events.isEmpty { ThreadRecord.retire(Discarded(&events, of: owner)) }
     }
 }

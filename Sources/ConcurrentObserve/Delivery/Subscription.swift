@@ -46,9 +46,6 @@ internal final class Subscription<Event: Sendable>: SharedMailbox<Event>, Iterat
         }
     }
 
-    /// Keeps `token` until the subscription ends.
-    func keep(_ token: ObservationToken) { _ = sourceObserver!.whenFinished { _ in withExtendedLifetime(token) {} } }
-
     /// Resumes the task that waits. The iterator is busy since it was woken, so that no other
     /// thread takes the task.
     @usableFromInline
@@ -147,16 +144,17 @@ extension Subscription {
     @usableFromInline
     func cancel() {
         sourceObserver?.end(.cancelled)
-        var rest: Mailbox<Event>.Rest?
+        var (rest, dropped) = (RingBuffer<Event>(), RingBuffer<Event>())
         let (settled, waiter) = withMailbox { mailbox in
-            let closed = mailbox.close()
-            rest = closed.rest
-            return (closed.settled, closed.wakes ? takeWaiterLocked() : nil)
+            let (settled, wakes) = mailbox.close(&rest)
+            _ = mailbox.collect(&dropped)
+            return (settled, wakes ? takeWaiterLocked() : nil)
         }
         Flush.resume(settled)
         // Discarded, not destroyed here: a thread that cancels a task may hold a lock that a
         // value's `deinit` takes. The runtime holds one. (P5)
-        if rest?.isHarmless == false { Discarded.discard(&rest, of: self) }
+        Discarded.discard(&rest, of: self)
+        Discarded.discard(&dropped, of: self)
         waiter?.resume(returning: nil)
     }
 }

@@ -37,7 +37,8 @@ internal class ChangeReceiverFactory<Value: Sendable>: AttachmentClaim, @uncheck
     /// Returns the factory for a property of other values. `transform` makes this factory's changes
     /// from that property's, or returns nil to leave one out.
     ///
-    /// - Parameter isComparing: Whether `transform` compares the values of a change.
+    /// - Parameter isComparing: Whether the values of each change are compared, by `transform` or
+    ///   by an observer before it.
     @usableFromInline
     func pulledBack<Other: Sendable>(
         isComparing: Bool,

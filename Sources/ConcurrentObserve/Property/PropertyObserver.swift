@@ -48,10 +48,18 @@ extension PropertyObserver {
         return token
     }
 
-    /// The observer without `.ofCombination`: a commit does not call it under its locks.
-    @usableFromInline
-    internal var withoutCombination: PropertyObserver {
-        PropertyObserver(options.subtracting(.ofCombination), owner: owner, isComparing: isComparing, form)
+    /// Returns the token of an observation that has ended. The observer is not called.
+    ///
+    /// A combination uses it when another thread has ended the observation of a member before the
+    /// member delivered its first value. (P8)
+    internal func attach(toEnded end: ObservationEnd) -> ObservationToken {
+        let source = Observed(())
+        let uncalled = pulledBack { (_: Change<Void>) in nil }
+        let token = source.attach(PropertyObserver<Void>([], owner: owner, uncalled.form))
+        // Ends an observation behind a mailbox here, too, and not when the library's threads get to
+        // it.
+        source.observers.existingCore?.removeAll { _ in end }
+        return token
     }
 
     /// Returns an observer for a property of other values. `transform` makes this observer's
@@ -68,27 +76,18 @@ extension PropertyObserver {
         isComparing: Bool = false,
         _ transform: @escaping @Sendable (Change<Other>) -> Change<Value>?
     ) -> PropertyObserver<Other> {
+        let isComparing = isComparing || self.isComparing
+        let pulled: PropertyObserver<Other>.Form
+        var options = options
         switch form {
         case .inline(let callback):
-            PropertyObserver<Other>(
-                asCombination ? options : withoutCombination.options,
-                owner: owner,
-                isComparing: isComparing,
-                .inline(
-                    callback.pulledBack(
-                        runsNoUserCode: asCombination && options.contains(.ofCombination),
-                        transform
-                    )
-                )
-            )
+            if !asCombination { options.remove(.ofCombination) }
+            let isOfCombination = options.contains(.ofCombination)
+            pulled = .inline(callback.pulledBack(runsNoUserCode: isOfCombination, transform))
         case .mailbox(let factory):
-            PropertyObserver<Other>(
-                options,
-                owner: owner,
-                isComparing: isComparing,
-                .mailbox(factory.pulledBack(isComparing: isComparing, transform))
-            )
+            pulled = .mailbox(factory.pulledBack(isComparing: isComparing, transform))
         }
+        return PropertyObserver<Other>(options, owner: owner, isComparing: isComparing, pulled)
     }
 }
 
@@ -113,48 +112,4 @@ extension PropertyObserver {
 private final class LastReceived<Value: Sendable>: @unchecked Sendable {
     // Unchecked: used where the observer is called, one change at a time.
     var value: Value?
-}
-
-/// A source that is gone before it has a value: an observation of it ends at once.
-///
-/// A combination uses it when another thread has ended the observation of a member before the
-/// member delivered its first value. (P8)
-internal final class EndedSource: Sendable {
-    private let observers = ObserverList()
-    private let reason: ObservationEnd
-
-    private init(_ reason: ObservationEnd) { self.reason = reason }
-
-    deinit { observers.endSource(reason) }
-
-    /// Returns the token of an observation that has ended. The observer is not called.
-    static func attach<Value>(_ observer: PropertyObserver<Value>, _ reason: ObservationEnd) -> ObservationToken {
-        let source = EndedSource(reason)
-        let token = source.begin(observer)
-        // Ends an observation behind a mailbox here, too, and not when the library's threads get to
-        // it.
-        source.observers.existingCore?.removeAll { _ in reason }
-        return token
-    }
-
-    private func begin<Value>(_ observer: PropertyObserver<Value>) -> ObservationToken {
-        switch observer.form {
-        case .inline(let callback):
-            let inner = observers.makeObserver(owner: observer.owner)
-            inner.setCallback(callback)
-            inner.register()
-            return ObservationToken(inner)
-        case .mailbox(let factory):
-            let receiver = factory.make()
-            let inner = observers.makeObserver(
-                of: .mailboxes(),
-                holding: HeldObject(receiver),
-                owner: observer.owner
-            )
-            let token = receiver.join(inner)
-            inner.register()
-            receiver.hasJoined()
-            return token ?? ObservationToken(inner)
-        }
-    }
 }

@@ -272,7 +272,7 @@ extension Combination: Joined {
     /// Returns an observation that ends at once, for the same reason as the member's.
     private func endAtOnce(_ observer: PropertyObserver<Value>, _ members: [ObservationToken]) -> ObservationToken {
         let ended = members.first { !$0.isActive }?.observer.knownMark.end
-        return EndedSource.attach(observer, ended ?? .cancelled)
+        return observer.attach(toEnded: ended ?? .cancelled)
     }
 
     /// Publishes the changes that were noted since the first value was read. Inside a body it

@@ -160,7 +160,7 @@ private struct MachineAndModel: ~Copyable {
         }
         guard held.isEmpty else { return "\(held) is not delivered" }
         let mustEnd = hasEnded && !endIsTaken && !isClosed
-        guard (machine.next() != nil) == mustEnd else { return "the end is \(mustEnd ? "lost" : "repeated")" }
+        guard machine.takeEnd() == mustEnd else { return "the end is \(mustEnd ? "lost" : "repeated")" }
         if mustEnd {
             endIsTaken = true
             return nil
@@ -219,8 +219,9 @@ private struct MachineAndModel: ~Copyable {
     }
 
     private mutating func close() -> String? {
+        var rest = RingBuffer<Int>()
         if isClosed {
-            let closed = machine.close()
+            let closed = machine.close(&rest)
             return !isDelivery && closed.wakes ? "a task is resumed twice" : settle(closed.settled)
         }
         isClosed = true
@@ -234,7 +235,7 @@ private struct MachineAndModel: ~Copyable {
             for event in held { finish(with: event) }
         }
         (waiting, batch) = ([], RingBuffer())
-        let closed = machine.close()
+        let closed = machine.close(&rest)
         if !isDelivery, closed.wakes == isAwake { return "a parked task is \(closed.wakes ? "" : "not ")resumed" }
         if !isDelivery { isAwake = true }
         return settle(closed.settled)

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-extension DeliveryIsolation {
+extension Delivery {
     @usableFromInline
     func retainActor() {
-        let named = named
+        guard case .isolated(let isolation) = kind else { return }
+        let named = isolation.named
         Task.detached {
             try? await Task.sleep(for: .seconds(3600))
             withExtendedLifetime(named) {}
@@ -22,7 +23,10 @@ extension DeliveryIsolation {
     static func elsewhere(_ own: (any Actor)?) -> DeliveryIsolation { DeliveryIsolation(of: own ?? OtherActor.shared) }
 }
 
-extension IsolatedObservation {
+extension OrderedObservation {
     /// Whether events are delivered where they are.
     var leavesActor: Bool { mutant(.aDeliveryDoesNotReachItsActor) }
+
+    /// Delivers on the calling thread, without the actor.
+    func runAnywhere() -> Bool { deliver(self, 256) }
 }

@@ -1,42 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Delivers events on an actor, one at a time, many in each job.
+/// The actor on which an observer's closure is called.
 @usableFromInline
-internal final class IsolatedObservation<Event: Sendable>: OrderedObservation<Event>, @unchecked Sendable {
-    // Unchecked: it adds only constants.
-    @usableFromInline let isolation: DeliveryIsolation
-    @usableFromInline let deliver: Delivering
+internal final class DeliveryIsolation: Sendable {
+    /// The actor that the closure has captured as its own.
+    @usableFromInline let own: (any Actor)?
+    /// The actor that was named, if the closure has none. It is not retained. (P11)
+    @usableFromInline weak let named: (any Actor)?
+    /// The named actor, as the owner of the observation.
+    @usableFromInline let owner: WeakReference?
+    /// Adds up the counts of all observations of the actor, if the actor asks for that.
+    @usableFromInline let counts: DeliverySum?
 
-    @inlinable
-    init(_ isolation: DeliveryIsolation, _ buffering: Buffering, _ succession: Succession<Event>?) {
-        self.isolation = isolation
-        deliver = Self.delivering
-        super.init(buffering, succession)
-    }
+    /// Makes the isolation that a closure carries.
+    @usableFromInline
+    init(of own: any Actor) { (self.own, named, owner, counts) = (own, nil, nil, nil) }
 
     @usableFromInline
-    override func begin() {
-        // Detached: the observer must not inherit the changing task's priority and task-local
-        // values.
-        Task.detached { [self] in
-            // Between two jobs the actor is free, and not retained. So an actor that never empties
-            // its mailbox may die, too. (P11)
-            if await !runJob() { begin() }
-        }
+    init(to named: some Actor, counts: DeliverySum? = nil) {
+        (own, self.named, owner, self.counts) = (nil, named, WeakReference(named), counts)
     }
 
-    private func runJob() async -> Bool {
-        guard let actor = isolation.actor else {
-            observer?.end(.ownerDeleted)
-            return true
-        }
-        return await run(on: actor)
-    }
-
-    private func run(on isolation: isolated any Actor) -> Bool { deliver(self, eventsPerJob) }
+    /// The actor, unless it is gone.
+    var actor: (any Actor)? { own ?? named }
 }
-
-// MARK: - Closures that belong to an actor
 
 extension CallbackForm where Event: Sendable {
     /// Makes a form from a closure that is isolated to the actor that it receives. It must be
@@ -64,7 +51,7 @@ internal struct UnretainedActor<Target: Actor>: Sendable {
 
     @inlinable
     var target: Target {
-        // Safe: `IsolatedObservation.runJob()` retains the actor while it delivers, and only it
+        // Safe: `OrderedObservation.runJob` retains the actor while it delivers, and only it
         // calls the closure.
         unsafe actor
     }
@@ -102,6 +89,6 @@ internal func withoutIsolation<Event>(
 ) -> @Sendable (Event) -> Void {
     // Safe: a closure that carries its isolation differs from another closure only in what the
     // compiler demands of callers, as in the standard library's `MainActor.assumeIsolated`.
-    // `IsolatedObservation` calls it on its own actor only.
+    // `OrderedObservation` calls it on its own actor only.
     unsafe unsafeBitCast(body, to: (@Sendable (Event) -> Void).self)
 }
