@@ -61,30 +61,22 @@ internal struct DeliveryScope {
     /// above knows its type. The commit keeps it until that delivery has ended.
     let commit: UnsafeRawPointer?
 
-    private init(
+    /// - Parameter step: The binding's step that has made the change; nil if none has.
+    @safe
+    init(
         _ version: UInt64,
         of source: SourceIdentity,
-        showing shown: ShownVersion?,
-        step: UnsafeRawPointer?,
-        commit: UnsafeRawPointer?
+        showing shown: ShownVersion? = nil,
+        madeBy step: UnsafeRawPointer? = nil
     ) {
         (self.version, self.source, self.shown) = (version, source, shown)
-        unsafe (self.step, self.commit) = (step, commit)
-    }
-
-    /// Makes the scope of a change that no binding has made.
-    init(_ version: UInt64, of source: SourceIdentity, showing shown: ShownVersion? = nil) {
-        unsafe self.init(version, of: source, showing: shown, step: nil, commit: nil)
-    }
-
-    /// Makes the scope of a change that a binding's step has made.
-    init(_ version: UInt64, of source: SourceIdentity, madeBy step: UnsafeRawPointer) {
-        unsafe self.init(version, of: source, showing: nil, step: step, commit: nil)
+        unsafe (self.step, commit) = (step, nil)
     }
 
     /// Makes the scope of a commit that calls observers under its locks.
     init(of commit: UnsafeRawPointer) {
-        unsafe self.init(.max, of: SourceIdentity(0), showing: nil, step: nil, commit: commit)
+        (version, source, shown) = (.max, SourceIdentity(0), nil)
+        unsafe (step, self.commit) = (nil, commit)
     }
 
     /// Whether this is the change of `source` to `version`.
@@ -108,7 +100,7 @@ internal struct DeliveryScope {
         showing shown: ShownVersion? = nil
     ) -> DeliveryScope {
         // Safe: the scope that is made ends before this one.
-        var scope = unsafe DeliveryScope(version, of: source, showing: shown, step: step, commit: nil)
+        var scope = unsafe DeliveryScope(version, of: source, showing: shown, madeBy: step)
         scope.keepsValue = keepsValue && self.keepsValue
         scope.isCombined = isCombined || self.isCombined
         return scope

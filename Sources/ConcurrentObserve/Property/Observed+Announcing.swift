@@ -60,12 +60,9 @@ extension Observed {
     @inlinable @inline(never)
     internal func announceAhead() {
         // Another thread may replace the sampled value. Then its last copy may be destroyed here.
-        ThreadRecord.withUserCode { deliverAhead() }
-    }
-
-    @inlinable @inline(never)
-    internal func deliverAhead() {
-        let (value, version) = cell.load()
-        observers.deliverPrior(Change(reason: .prior, old: nil, new: value, version: version))
+        ThreadRecord.withUserCode {
+            let (value, version) = cell.load()
+            observers.deliverPrior(Change(reason: .prior, old: nil, new: value, version: version))
+        }
     }
 }

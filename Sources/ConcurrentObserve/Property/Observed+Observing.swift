@@ -15,7 +15,7 @@ extension Observed: ObservableProperty {
             inner.setCallback(callback)
             return start(inner, observer.options)
         case .mailbox(let factory):
-            return attach(factory.make(), observer.options, owner: observer.owner)
+            return attach(factory.make(), observer)
         }
     }
 
@@ -28,34 +28,22 @@ extension Observed: ObservableProperty {
     /// Begins an observation that puts the changes into a mailbox. The initial value comes first.
     /// (P4)
     @inlinable
-    internal func attach(
-        _ receiver: ChangeReceiver<Value>,
-        _ options: ObserverOptions,
-        owner: WeakReference?
-    ) -> ObservationToken {
+    internal func attach(_ receiver: ChangeReceiver<Value>, _ user: PropertyObserver<Value>) -> ObservationToken {
         mutation.trapInsideBody(.observe, cell.latch.owner)
-        let sourceObserver = makeSourceObserver(to: receiver, options, owner: owner)
-        let token = receiver.join(sourceObserver)
-        attach(sourceObserver) { present in
+        let options = user.options
+        let inner = observers.makeVersionedObserver(
+            of: .mailboxes(),
+            holding: HeldObject(receiver),
+            owner: user.owner,
+            options.marks
+        )
+        let token = receiver.join(inner)
+        attach(inner) { present in
+            // The caller holds off publication, so no change comes before it.
             if options.contains(.initial) { receiver.enqueue(.initial(present)) }
         }
         receiver.hasJoined()
-        return token ?? ObservationToken(sourceObserver)
-    }
-
-    /// Makes an observer that puts changes into a mailbox.
-    @inlinable
-    internal func makeSourceObserver(
-        to receiver: ChangeReceiver<Value>,
-        _ options: ObserverOptions,
-        owner: WeakReference?
-    ) -> VersionedObserver {
-        observers.makeVersionedObserver(
-            of: .mailboxes(),
-            holding: HeldObject(receiver),
-            owner: owner,
-            options.marks
-        )
+        return token ?? ObservationToken(inner)
     }
 
     /// Makes an observer of this property, without its closure.

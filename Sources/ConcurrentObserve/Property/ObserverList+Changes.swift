@@ -31,11 +31,9 @@ extension ObserverList {
     ///
     /// An observer receives every change that came after its registration, however late this thread
     /// gets here. (P4)
-    @inlinable @inline(__always)
-    internal borrowing func deliver<Value>(_ change: Change<Value>) { deliver(change, of: change.version) }
-
-    /// Calls every inline observer with a change. `version` is passed separately: code for any type
-    /// of value would have to look up its place in a change.
+    ///
+    /// `version` is passed separately: code for any type of value would have to look up its place
+    /// in a change.
     @inlinable @inline(__always)
     internal borrowing func deliver<Value>(_ change: Change<Value>, of version: UInt64) {
         walkClosures(before: version) { closure in
