@@ -92,7 +92,7 @@ extension Group {
         reading held: Held,
         _ body: (borrowing Transaction) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        try Commit.perform(members, reading: GroupMembers(of: [held]), body)
+        try Commit.perform(GroupMembers(of: members, reading: held), body)
     }
 }
 
@@ -113,29 +113,17 @@ extension PropertyList {
         reading held: Held,
         _ body: (borrowing Transaction) throws(Failure) -> Result
     ) throws(Failure) -> Result {
-        try Commit.perform(members, reading: GroupMembers(of: [held]), body)
-    }
-}
-
-extension Commit {
-    /// Runs `body` as ``perform(_:_:)`` does, and takes the locks of `held` as well.
-    @inlinable
-    static func perform<Result, Failure: Error>(
-        _ group: GroupMembers,
-        reading held: GroupMembers,
-        _ body: (borrowing Transaction) throws(Failure) -> Result
-    ) throws(Failure) -> Result {
-        try perform(GroupMembers(of: group, reading: held), body)
+        try Commit.perform(GroupMembers(of: members, reading: held), body)
     }
 }
 
 extension GroupMembers {
-    /// The members of a group, and those of another one, which a commit only reads.
+    /// The members of a group, and those of `held`, which a commit only reads.
     @usableFromInline
-    convenience init(of group: GroupMembers, reading held: GroupMembers) {
+    convenience init(of group: GroupMembers, reading held: some ObservableProperty) {
         self.init { found in
             group.add(to: &found)
-            found.addHeldStill { held.add(to: &$0) }
+            found.addHeldStill { $0.add(of: held) }
         }
     }
 }
