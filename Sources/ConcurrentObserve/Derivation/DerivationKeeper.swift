@@ -133,10 +133,13 @@ extension Collector {
         let others = (repeat WeakSource(each other))
         state.weakFunction = WeakFunction(
             run: { collector in
-                collector.snapshot {
+                collector.outcome.retains = true
+                while true {
                     let value = collector.read(first.present)
                     let values = (repeat collector.read((each others).present))
-                    return { finish(collector, compute(value, repeat each values)) }
+                    guard let mustCompute = collector.mustCompute() else { continue }
+                    if mustCompute { finish(collector, compute(value, repeat each values)) }
+                    return
                 }
             },
             hold: { held in

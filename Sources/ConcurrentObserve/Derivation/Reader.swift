@@ -93,25 +93,33 @@ extension Collector {
 // MARK: - Results
 
 extension Collector {
-    /// Calls `read` until the values that it has read were present at one moment. Then runs the
-    /// rest of the function, which `read` returned, unless these values are those of the previous
-    /// evaluation.
+    /// Calls `read` until the values that it returns were present at one moment. Then computes from
+    /// them, unless they are those of the previous evaluation.
     @inlinable @inline(__always)
-    func snapshot(_ read: () -> () -> Void) {
+    func snapshot<Values>(_ read: () -> Values, then compute: (Values) -> Void) {
+        outcome.retains = true
         while true {
-            outcome.retains = true
-            let rest = read()
-            if outcome.isListing { return }
-            if isSnapshotConsistent {
-                outcome.isSnapshot = true
-                if readsTheSame {
-                    outcome.isSame = true
-                    return
-                }
-                return rest()
-            }
-            pauseAndRestart()
+            let values = read()
+            guard let mustCompute = mustCompute() else { continue }
+            if mustCompute { compute(values) }
+            return
         }
+    }
+
+    /// Judges the values that a function has read, if these are all that it needs. Returns nil if
+    /// they were not present at one moment: then the function reads them again. Otherwise returns
+    /// whether it must compute, since the previous evaluation had other values.
+    @inlinable @inline(__always)
+    func mustCompute() -> Bool? {
+        if outcome.isListing { return false }
+        guard isSnapshotConsistent else {
+            pauseAndRestart()
+            outcome.retains = true
+            return nil
+        }
+        outcome.isSnapshot = true
+        outcome.isSame = readsTheSame
+        return !outcome.isSame
     }
 
     /// Stores the result. Every result counts as a change.
