@@ -4,36 +4,16 @@
 /// changes that are published, but not announced yet.
 @usableFromInline
 internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
-    // Unchecked: `pending` is guarded by the derived value's lock.
+    // Unchecked: `pending` and `pendingOthers` are guarded by the derived value's lock.
 
     /// The property that the user's observers observe. Its own versions begin at 0. Observers
     /// receive them plus `base`, the derived value's version when the observation began.
     @usableFromInline let property: Observed<Value>
     @usableFromInline let base: UInt64
-    // Safe: no access contains another one.
-    @safe @exclusivity(unchecked) @usableFromInline var pending = Pending()
-
-    /// Changes in order. Most often there is one, and nothing is allocated.
-    @usableFromInline
-    struct Pending {
-        @usableFromInline var first: Change<Value>?
-        @usableFromInline var others: [Change<Value>] = []
-
-        @inlinable
-        init() {}
-
-        @inlinable @inline(__always)
-        mutating func append(_ change: Change<Value>) {
-            if first == nil { first = change } else { others.append(change) }
-        }
-
-        @inlinable @inline(__always)
-        mutating func take() -> Pending {
-            let all = self
-            self = Pending()
-            return all
-        }
-    }
+    // Safe, both: no access contains another one.
+    /// The changes to announce, in order. Most often there is one, and nothing is allocated.
+    @safe @exclusivity(unchecked) @usableFromInline var pending: Change<Value>?
+    @safe @exclusivity(unchecked) @usableFromInline var pendingOthers: [Change<Value>] = []
 
     @usableFromInline
     init(_ value: Value, _ base: UInt64) {
@@ -65,7 +45,7 @@ internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
         let replaced = property.commitLocked(words, value)
         property.mutation.release()
         let change = Change(reason: .valueChanged, old: replaced.value, new: value, version: replaced.version)
-        pending.append(change)
+        if pending == nil { pending = change } else { pendingOthers.append(change) }
         return replaced.words
     }
 
@@ -73,16 +53,19 @@ internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
     /// them. The caller must hold no lock.
     @inlinable
     func announce(_ derived: Derived<Value>, becauseOf cause: DeliveryScope?) {
-        let changes = derived.lock.withLock { pending.take() }
-        guard let single = changes.first else { return }
-        guard let cause, changes.others.isEmpty else {
+        let (first, others) = derived.lock.withLock { () -> (Change<Value>?, [Change<Value>]) in
+            defer { (pending, pendingOthers) = (nil, []) }
+            return (pending, pendingOthers)
+        }
+        guard let first else { return }
+        guard let cause, others.isEmpty else {
             // Several changes have no single cause.
-            property.announce(single, of: single.version)
-            for change in changes.others { property.announce(change, of: change.version) }
+            property.announce(first, of: first.version)
+            for change in others { property.announce(change, of: change.version) }
             return
         }
-        perform(becauseOf: cause, version: single.version + base) {
-            property.announce(single, of: single.version)
+        perform(becauseOf: cause, version: first.version + base) {
+            property.announce(first, of: first.version)
         }
     }
 
