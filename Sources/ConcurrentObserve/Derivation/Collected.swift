@@ -1,33 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How an evaluation found a root, and how to get a reference to that root.
+/// How an evaluation gets a reference to a root.
 internal enum Origin {
-    case unretained(any DerivationRoot)
-    /// A property that the function retains.
-    case retained(any DerivationRoot)
-    /// A root of a derived value that the function has read, or of a member of a ring.
+    /// The root itself, and whether the function retains it.
+    case read(any DerivationRoot, isRetained: Bool)
+    /// A root of a derived value that the function has read, of a member of a ring, or of an
+    /// earlier evaluation.
     case copied(RootReference)
-    /// The root at an index of an earlier evaluation's set.
-    case root(of: DependencyWords, Int)
+    /// A root of an earlier evaluation, whose set has no reference to it, since the function
+    /// retains it. A run on copies reads the root itself, and then has one.
+    case hidden
 
-    var root: RootReference {
+    var root: RootReference? {
         switch self {
-        case .unretained(let root), .retained(let root): RootReference(root)
+        case .read(let root, _): RootReference(root)
         case .copied(let root): root
-        case .root(let set, let index): set.object.details!.roots[index]
+        case .hidden: nil
         }
     }
-
-    /// Whether the origin has no reference to the root: an earlier evaluation's set has none if the
-    /// function retains its roots. A run on copies reads such a root itself, and then has one.
-    var isHidden: Bool { if case .root = self { isRetained } else { false } }
 
     /// Whether the function retains the root.
     var isRetained: Bool {
         switch self {
-        case .retained: true
-        case .unretained, .copied: false
-        case .root(let set, _): set.object.details == nil
+        case .read(_, let isRetained): isRetained
+        case .copied: false
+        case .hidden: true
         }
     }
 }

@@ -74,5 +74,5 @@ extension Collector {
     }
 
     /// The roots that the function has read, after a run with `outcome.isListing`.
-    var listed: [RootReference] { state.collected.origins.map(\.root) }
+    var listed: [RootReference] { state.collected.origins.compactMap(\.root) }
 }

@@ -105,7 +105,6 @@ internal final class Collector {
         state.base = base.isNone ? nil : base.set
         state.baseSequence = base.sequence
         if watch != nil { state.watch = watch }
-        state.wait = Backoff()
         restart()
     }
 
@@ -170,7 +169,7 @@ internal final class Collector {
 
     @inline(never)
     private func clearAll() {
-        state.failures = 0
+        (state.failures, state.wait) = (0, Backoff())
         state.ring = nil
         endCopies()
         state.collected = Collected()
@@ -260,7 +259,7 @@ extension Collector {
     func leaveSet() {
         guard let set = state.followed else { return }
         state.followed = nil
-        for index in state.versions.indices { _ = state.collected.place(set.address(index), .root(of: set, index)) }
+        for index in state.versions.indices { _ = state.collected.place(set.address(index), set.origin(index)) }
         guard !state.steps.isEmpty else {
             state.collected.steps = state.versions.indices.map(Int32.init)
             return
@@ -274,14 +273,14 @@ extension Collector {
         let address = root.address
         state.watch?.look(at: root)
         if !follow(address, version) {
-            add(address, version, isRetained && outcome.retains ? .retained(root) : .unretained(root))
+            add(address, version, .read(root, isRetained: isRetained && outcome.retains))
         }
     }
 
     /// Notes that a root of an earlier evaluation's set was read.
     func note(rootOf set: DependencyWords, _ index: Int, _ version: UInt64) {
         let address = set.address(index)
-        if !follow(address, version) { add(address, version, .root(of: set, index)) }
+        if !follow(address, version) { add(address, version, set.origin(index)) }
     }
 
     func add(_ address: UInt, _ version: UInt64, _ origin: Origin) {

@@ -80,19 +80,23 @@ extension Path: Dependency {
         var object: PathObject? = root
         for link in steps.links {
             guard let present = object else { break }
-            let property = link.property(in: present)
-            let dependency = property as! any DerivationRoot
-            let copy = collector.copy(of: dependency)
-            let (next, version) = link.sample(copy?.property ?? property)
-            collector.note(dependency, copy?.version ?? version)
-            object = next
+            object = collector.sample(link.property(in: present)) { link.sample($0) }
         }
         guard let object, let last = steps.last else { return steps.absent! }
-        let property = last.property(in: object)
+        return collector.sample(last.property(in: object)) { last.snapshot(of: $0) }
+    }
+}
+
+extension Collector {
+    /// Returns the value of a property on a path, or of its copy, and notes the property.
+    fileprivate func sample<Value>(
+        _ property: any PathProperty,
+        _ snapshot: (any PathProperty) -> (Value, UInt64)
+    ) -> Value {
         let dependency = property as! any DerivationRoot
-        let copy = collector.copy(of: dependency)
-        let (value, version) = last.snapshot(of: copy?.property ?? property)
-        collector.note(dependency, copy?.version ?? version)
+        let copy = copy(of: dependency)
+        let (value, version) = snapshot(copy?.property ?? property)
+        note(dependency, copy?.version ?? version)
         return value
     }
 }

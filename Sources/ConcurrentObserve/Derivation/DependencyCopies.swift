@@ -49,7 +49,7 @@ internal struct DependencyCopy {
     ///   read.
     func take(_ origins: [Origin]) -> AnyObject? {
         for origin in origins {
-            guard !origin.isHidden, let root = origin.root.root, draftIndex(root.address) == nil else { continue }
+            guard let root = origin.root?.root, draftIndex(root.address) == nil else { continue }
             roots[root.address] = root
         }
         if roots.isEmpty { return nil }
@@ -118,7 +118,7 @@ internal final class CopiedResult {
         isInline = collector.outcome.isInline
         let read = collector.state.collected
         roots = read.addresses.indices.compactMap { index in
-            read.origins[index].root.root.map { ($0, collector.state.versions[index]) }
+            read.origins[index].root?.root.map { ($0, collector.state.versions[index]) }
         }
         others = Array(zip(read.others, read.otherVersions))
         isTorn = collector.state.isTorn
@@ -186,7 +186,7 @@ extension Collector {
 
     /// Notes what a result was made from, and returns its words.
     func note(_ result: CopiedResult) -> Latch.Words {
-        for (root, version) in result.roots { add(root.address, version, .unretained(root)) }
+        for (root, version) in result.roots { add(root.address, version, .read(root, isRetained: false)) }
         for (other, version) in result.others { note(other, version) }
         if result.isTorn { state.isTorn = true }
         if result.lowest < .max { enterRing(result.lowest) }

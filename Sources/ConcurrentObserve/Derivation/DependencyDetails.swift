@@ -14,7 +14,7 @@ internal final class DependencyDetails: @unchecked Sendable {
     let steps: [Int32]
 
     init(_ collected: Collected) {
-        (roots, others, nodes) = (collected.origins.map(\.root), collected.others, collected.nodes)
+        (roots, others, nodes) = (collected.origins.map { $0.root! }, collected.others, collected.nodes)
         steps = nodes.isEmpty ? [] : collected.steps
     }
 }

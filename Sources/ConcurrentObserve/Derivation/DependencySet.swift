@@ -131,6 +131,8 @@ internal final class DependencySet: ManagedBuffer<DependencySet.Header, UInt64> 
 
     func address(_ index: Int) -> UInt { UInt(unsafe memory[Place.roots + 2 * index]) }
 
+    func origin(_ index: Int) -> Origin { object.details.map { .copied($0.roots[index]) } ?? .hidden }
+
     /// The version of a root that the evaluation has read.
     func rootVersion(_ index: Int) -> UInt64 { word(Place.roots + 2 * index + 1) }
     func nodeVersion(_ index: Int) -> UInt64 { word(Place.roots + 2 * count + index) }

@@ -20,17 +20,8 @@ extension DerivationNode {
     /// announces the change. (P2)
     @inline(__always)
     final func commit(_ collector: Collector, over base: borrowing Present) -> Present {
-        if collector.hasReadItsSet { return commit(collector.state.base!, collector, over: base) }
-        let set = collector.otherSet(self)
-        return withExtendedLifetime(set) { commit(set.words, collector, over: base) }
-    }
-
-    @inline(__always)
-    private final func commit(
-        _ set: DependencyWords,
-        _ collector: Collector,
-        over base: borrowing Present
-    ) -> Present {
+        let other = collector.hasReadItsSet ? nil : collector.otherSet(self)
+        let set = other?.words ?? collector.state.base!
         var replaced = Replaced()
         let present = lock.withLock {
             isPresentLocked(base) ? publish(set, collector, after: base, &replaced) : .none
@@ -40,6 +31,7 @@ extension DerivationNode {
         } else if !collector.outcome.isInline || replaced.set != 0 {
             retire(replaced, isInline: collector.outcome.isInline)
         }
+        withExtendedLifetime(other) {}
         return present
     }
 

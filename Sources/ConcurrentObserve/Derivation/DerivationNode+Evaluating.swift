@@ -68,7 +68,6 @@ extension DerivationNode {
 
     @inline(never)
     private final func collectAgain(_ collector: Collector, after base: borrowing Present) {
-        var wait = Backoff()
         var failures = 0
         var watch: SelfWatch?
         repeat {
@@ -79,8 +78,7 @@ extension DerivationNode {
             }
             failures += 1
             collector.endWatch()
-            collector.noteFailure()
-            wait.pause()
+            collector.pauseAndRestart()
             if failures >= Self.suspicious { watch = SelfWatch(self, after: watch?.runs ?? 0) }
             collector.begin(after: base, watch: watch)
         } while !collectOnce(collector, after: base)

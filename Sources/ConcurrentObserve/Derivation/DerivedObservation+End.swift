@@ -71,21 +71,19 @@ extension DerivedObservation {
     /// successor, the observers end when that thread has released it.
     func endSuccessor(_ node: consuming DerivationNode) {
         _ = keeper.takeSuccessor()
-        var last: DerivationNode? = consume node
-        guard isKnownUniquelyReferenced(&last) else { return }
         // No other thread has it, or can get a reference to it.
-        last!.observation?.sourceIsGone()
-        var objects: [AnyObject] = [last!]
-        last = nil
-        ThreadRecord.retire(DeferredAction(for: self, releasing: &objects))
+        release(node) { $0.observation?.sourceIsGone() }
     }
 
     /// Releases a derived value. A thread of the library releases a last reference, since the
     /// captures that go with it run user code. (P5)
+    ///
+    /// - Parameter isLast: Called before, if it is the last reference.
     @inline(__always)
-    func release(_ node: consuming DerivationNode) {
+    func release(_ node: consuming DerivationNode, ifLast isLast: (DerivationNode) -> Void = { _ in }) {
         var last: DerivationNode? = consume node
         guard isKnownUniquelyReferenced(&last) else { return }
+        isLast(last!)
         var objects: [AnyObject] = [last!]
         last = nil
         ThreadRecord.retire(DeferredAction(for: self, releasing: &objects))

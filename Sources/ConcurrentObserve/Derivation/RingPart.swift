@@ -70,7 +70,7 @@ extension Collector {
         leaveSet()
         let read = state.collected
         for (index, address) in read.addresses.enumerated() {
-            other.add(address, state.versions[index], .copied(read.origins[index].root))
+            other.add(address, state.versions[index], .copied(read.origins[index].root!))
         }
         for (dependency, version) in zip(read.others, read.otherVersions) { other.note(dependency, version) }
         if state.isTorn { other.state.isTorn = true }
@@ -113,10 +113,10 @@ extension Collector {
     /// moment.
     func report(after base: borrowing Present, _ derived: DerivationNode) -> Bool {
         leaveSet()
-        let roots = state.collected.origins.map(\.root)
+        let roots = state.collected.origins.compactMap { $0.root?.root }
         endWatch()
         begin(after: base, watch: nil)
-        for root in roots.compactMap(\.root) { note(root, DependencySet.version(at: root.address)) }
+        for root in roots { note(root, DependencySet.version(at: root.address)) }
         let ring = RingPart()
         (ring.cycle, ring.isGiven) = (DerivedCycle([state.place.text]), true)
         state.ring = ring
