@@ -106,7 +106,7 @@ let package = Package(
         .executableTarget(
             name: "stress",
             dependencies: [
-                "ConcurrentObserve",
+                "ConcurrentObserve", "CPlatform",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings

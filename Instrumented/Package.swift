@@ -49,7 +49,7 @@ let package = Package(
         .executableTarget(
             name: "stress",
             dependencies: [
-                "ConcurrentObserveInstrumented",
+                "ConcurrentObserveInstrumented", "CPlatform",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings

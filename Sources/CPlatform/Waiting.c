@@ -8,6 +8,14 @@
 #include <sched.h>
 #include <time.h>
 
+bool cplatform_is_portable(void) {
+#if CPLATFORM_LINUX || CPLATFORM_DARWIN
+    return false;
+#else
+    return true;
+#endif
+}
+
 void cplatform_yield(void) { sched_yield(); }
 
 void cplatform_sleep(uint32_t microseconds) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // The system's and the Swift runtime's services for the library. Only the room Platform calls it,
-// and only the files beside this header ask which system it is.
+// and `stress`, which names the form. Only the files beside this header ask which system it is.
 
 #ifndef CPLATFORM_H
 #define CPLATFORM_H
@@ -9,6 +9,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+
+/// Whether these are the forms that need POSIX only.
+bool cplatform_is_portable(void);
 
 // MARK: Barriers
 

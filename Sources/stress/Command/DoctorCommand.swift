@@ -6,7 +6,7 @@ import ArgumentParser
 struct DoctorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Show cores, quota, membarrier, liburcu, clock and sanitizer."
+        abstract: "Show cores, quota, backend, platform, membarrier, clock and sanitizer."
     )
 
     func run() {
@@ -18,7 +18,8 @@ struct DoctorCommand: ParsableCommand {
             ("processor", machine.processor),
             ("cpu quota", machine.quota == "none" || machine.quota.hasPrefix("max") ? "none" : machine.quota),
             ("kernel", machine.kernel),
-            ("liburcu", "urcu-bp, \(machine.liburcu)"),
+            ("backend", machine.backend),
+            ("platform", machine.platform),
             (
                 "membarrier",
                 machine.membarrier ? "in use" : "missing: every observer costs its notification a full fence"

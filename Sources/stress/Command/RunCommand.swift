@@ -102,7 +102,8 @@ struct RunCommand: ParsableCommand {
         print(
             "stress: \(LibraryBuild.name) build, \(threads) threads, seed \(seed) (workload and delays, not the schedule)"
         )
-        if withoutMembarrier { print("stress: without membarrier") }
+        let machine = MachineDescription()
+        print("stress: \(machine.backend); \(machine.platform)\(machine.membarrier ? "" : "; without membarrier")")
         fflush(nil)
         let recorder = RunRecorder(plan: plan, files: files)
         let progress = Progress(total: iterations == nil ? plan.duration : .zero)

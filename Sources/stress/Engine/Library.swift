@@ -15,4 +15,14 @@ enum LibraryBuild {
     #else
     static let name = "product"
     #endif
+
+    /// Whether read sections of liburcu protect the lists of observers; otherwise hazard pointers
+    /// do.
+    static var usesLiburcu: Bool {
+        #if LibURCU && os(Linux)
+        true
+        #else
+        false
+        #endif
+    }
 }

@@ -70,7 +70,8 @@ enum HTMLReport {
         facts += [
             ("took", Format.seconds(report.seconds)), ("toolchain", machine.toolchain),
             ("processor", "\(machine.cores) × \(machine.processor)"), ("kernel", machine.kernel),
-            ("liburcu", machine.liburcu), ("membarrier", machine.membarrier ? "in use" : "missing"),
+            ("backend", machine.backend), ("platform", machine.platform),
+            ("membarrier", machine.membarrier ? "in use" : "missing"),
             ("clock", machine.clock), ("sanitizer", machine.sanitizer ?? "none"),
         ]
         let list = facts.map { "<div><dt>\($0.escaped)</dt><dd>\($1.escaped)</dd></div>" }.joined(separator: "\n")

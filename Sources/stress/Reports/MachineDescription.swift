@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CPlatform
 import Foundation
 import Glibc
 
@@ -8,7 +9,10 @@ struct MachineDescription: Codable, Sendable {
     let cores: Int
     let processor: String
     let kernel: String
-    let liburcu: String
+    /// The file of liburcu, or the words that hazard pointers protect the lists of observers.
+    let backend: String
+    /// The form of the system's services: see the article "Portability".
+    let platform: String
     let membarrier: Bool
     let clock: String
     let quota: String
@@ -21,7 +25,10 @@ struct MachineDescription: Codable, Sendable {
             Self.lines(of: "/proc/cpuinfo").first { $0.hasPrefix("model name") }?
             .split(separator: ":").last.map { $0.trimmingCharacters(in: .whitespaces) } ?? "unknown"
         kernel = Self.lines(of: "/proc/sys/kernel/osrelease").first ?? "unknown"
-        liburcu = Self.loadedLibrary("liburcu-bp") ?? "not loaded"
+        backend =
+            LibraryBuild.usesLiburcu
+            ? Self.loadedLibrary("liburcu-bp") ?? "liburcu, linked statically" : "hazard pointers, without liburcu"
+        platform = cplatform_is_portable() ? "portable form" : "the system's own form"
         membarrier = ConcurrentObserveDiagnostics.current().usesMembarrier
         clock = Self.lines(of: "/sys/devices/system/clocksource/clocksource0/current_clocksource").first ?? "unknown"
         quota = Self.lines(of: "/sys/fs/cgroup/cpu.max").first ?? "none"
