@@ -7,10 +7,12 @@
 # how fast.
 #
 # usage: Scripts/kill-matrix.sh [--publish] [ENGINE…]
-# Engines: plain, explorer, histories, thread, address, realtime, model, litmus, tests, calibration;
-# without names, all. The results of engines that are not named are kept from the last run, and from
-# `.ci/run`, which leaves those of all but tests and calibration.
+# Engines: plain, explorer, plain-without-liburcu, explorer-without-liburcu, histories, thread,
+# address, realtime, model, litmus, tests, calibration; without names, all. The results of engines
+# that are not named are kept from the last run, and from `.ci/run`, which leaves those of all but
+# tests, calibration, and the two without liburcu.
 #   plain         real threads; has the column `faults`, too
+#   …-without-liburcu   the library with its trait LibURCU off
 #   tests         the unit tests that take the repair of a known defect back
 #   calibration   known defects, unaided: `stress calibrate`. About half an hour; CALIBRATION has
 #                 arguments for it, as --budget 30s.
@@ -26,16 +28,12 @@ if [ "${1:-}" = --publish ]; then
     publish=yes
     shift
 fi
+all=(plain explorer plain-without-liburcu explorer-without-liburcu histories thread address realtime model litmus tests
+    calibration)
 engines=("$@")
-[ $# -gt 0 ] || [ "$publish" = yes ] || engines=(plain explorer histories thread address realtime model litmus tests calibration)
+[ $# -gt 0 ] || [ "$publish" = yes ] || engines=("${all[@]}")
 for engine in "${engines[@]}"; do
-    case "$engine" in
-    plain | explorer | histories | thread | address | realtime | model | litmus | tests | calibration) ;;
-    *)
-        echo "kill-matrix.sh: plain, explorer, histories, thread, address, realtime, model, litmus, tests or calibration, not '$engine'" >&2
-        exit 1
-        ;;
-    esac
+    [[ " ${all[*]} " == *" $engine "* ]] || { echo "kill-matrix.sh: one of ${all[*]}, not '$engine'" >&2; exit 1; }
 done
 
 # The tests that take a repair back, one at a time: `killed` says that the test has seen what the
@@ -81,6 +79,13 @@ for engine in "${engines[@]}"; do
     # A survivor is in the file: the matrix shows it, and ends as it must.
     case "$engine" in
     plain) "$stress" mutants --json "$results/plain.json" || true ;;
+    *-without-liburcu)
+        swift build --package-path Instrumented --scratch-path .build/instrumented-without-liburcu -c release \
+            --disable-default-traits --product stress
+        kind=${engine%-without-liburcu}
+        .build/instrumented-without-liburcu/release/stress mutants --engine "${kind/plain/run}" --json "$results/$engine.json" ||
+            true
+        ;;
     explorer | histories) "$stress" mutants --engine "$engine" --json "$results/$engine.json" || true ;;
     model) Scripts/check-models.sh --json "$results/model.json" || true ;;
     litmus) Scripts/check-litmus.sh --json "$results/litmus.json" || true ;;
@@ -95,7 +100,7 @@ for engine in "${engines[@]}"; do
     fi
 done
 files=()
-for engine in plain thread address realtime explorer histories model litmus tests calibration; do
+for engine in "${all[@]}"; do
     [ ! -s "$results/$engine.json" ] || files+=("$results/$engine.json")
 done
 code=0

@@ -42,6 +42,24 @@ extension Harness.ReportTests {
         #expect(try message(#"{"schemaVersion": 2, "command": "x", "exitCode": 6, "seconds": 1, "kills": []}"#) == "")
     }
 
+    @Test("A bug that a backend cannot have is named everywhere, and counts neither as found nor as survived")
+    func absent() throws {
+        let folder = try Folder()
+        let text = """
+            {"schemaVersion": 2, "command": "x", "exitCode": 0, "seconds": 1, "kills": [{"mutant": "bug", \
+            "engine": "plain without liburcu", "scenario": "storm", "seed": 0, "verdict": "absent", "seconds": 0}]}
+            """
+        try Data(text.utf8).write(to: folder.file("c.json"))
+        let report = try Report(contentsOf: folder.file("c.json").path)
+        let matrix = KillMatrix(report.kills)
+        #expect(matrix.survivors == 0 && matrix.text.contains("not in this backend"))
+        #expect(matrix.summary.contains("1 of a mechanism that a backend does not have"))
+        #expect(try JUnit(JUnitReport.text(report)).skipped == ["mutants, plain without liburcu: bug, storm, seed 0"])
+        let page = EngineFigures.markdown(report, measured: Date(timeIntervalSince1970: 0))
+        #expect(page.contains("| plain without liburcu | 0 | 0 |"))
+        #expect(page.contains("plain without liburcu: *bug*."))
+    }
+
     @Test("JUnit has a case for each scenario and invariant; failures, hangs and missed windows are distinguished")
     func junit() throws {
         let parsed = try JUnit(JUnitReport.text(Sample.report()))

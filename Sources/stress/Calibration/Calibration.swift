@@ -56,7 +56,8 @@ struct Calibration {
 
     init(_ kills: [Kill], _ trials: [Trial], defects: [KnownDefect] = KnownDefect.all) {
         let rows = defects.map { defect in
-            let cells = Kill.Engine.allCases.map { ($0, Self.cell(of: defect, $0, kills, trials)) }
+            let engines = Kill.Engine.allCases.filter { !Kill.Engine.withoutLiburcu.contains($0) }
+            let cells = engines.map { ($0, Self.cell(of: defect, $0, kills, trials)) }
             return Row(defect: defect, cells: Dictionary(uniqueKeysWithValues: cells))
         }
         self.rows = rows
@@ -90,7 +91,8 @@ struct Calibration {
             return .notRun
         }
         switch engine {
-        case .plain, .faults, .explorer, .histories, .thread, .address, .realtime:
+        case .plain, .faults, .explorer, .histories, .thread, .address, .realtime, .plainWithoutLiburcu,
+            .faultsWithoutLiburcu, .explorerWithoutLiburcu:
             // The last one counts: a defect that was looked for again.
             guard let trial = trials.last(where: { $0.defect == defect.name && $0.engine == engine }) else {
                 return .notRun

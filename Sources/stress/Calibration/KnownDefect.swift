@@ -45,7 +45,9 @@ struct KnownDefect: Sendable {
     /// How an engine has it.
     func statement(for engine: Kill.Engine) -> Statement {
         switch engine {
-        case .plain, .faults, .explorer, .histories, .thread, .address, .realtime: seeded
+        case .plain, .faults, .explorer, .histories, .thread, .address, .realtime, .plainWithoutLiburcu,
+            .faultsWithoutLiburcu, .explorerWithoutLiburcu:
+            seeded
         case .model: models
         case .litmus: litmus
         case .tests: tests

@@ -21,11 +21,28 @@ struct Kill: Codable, Sendable {
         case litmus
         /// Unit tests that take a repair back.
         case tests
+        /// The first three, over the library without liburcu.
+        case plainWithoutLiburcu = "plain without liburcu"
+        case faultsWithoutLiburcu = "faults without liburcu"
+        case explorerWithoutLiburcu = "explorer without liburcu"
 
         var title: String {
             switch self {
-            case .plain, .faults, .explorer, .histories, .model, .litmus, .tests: rawValue
             case .thread, .address, .realtime: "\(rawValue) sanitizer"
+            default: rawValue
+            }
+        }
+
+        static let withoutLiburcu: [Engine] = [.plainWithoutLiburcu, .faultsWithoutLiburcu, .explorerWithoutLiburcu]
+
+        /// The engine's column for the backend of this build.
+        var onThisBackend: Engine {
+            if LibraryBuild.usesLiburcu { return self }
+            switch self {
+            case .plain: return .plainWithoutLiburcu
+            case .faults: return .faultsWithoutLiburcu
+            case .explorer: return .explorerWithoutLiburcu
+            default: return self
             }
         }
     }
@@ -37,6 +54,8 @@ struct Kill: Codable, Sendable {
         case clean
         /// Without a bug something was found.
         case failed
+        /// The bug is one of a mechanism that this backend does not have: nothing was run.
+        case absent
     }
 
     /// Nil: the control, nothing was seeded.
@@ -65,6 +84,24 @@ struct Kill: Codable, Sendable {
         case .survived: "SURVIVED"
         case .clean: "nothing, as it must be"
         case .failed: "FAILED"
+        case .absent: "not in this backend"
         }
+    }
+}
+
+extension Kill {
+    /// A bug of a mechanism that this build's backend does not have.
+    init(absent mutant: String, _ engine: Engine, in scenario: String) {
+        self.init(
+            mutant: mutant,
+            engine: engine.onThisBackend,
+            scenario: scenario,
+            seed: 0,
+            verdict: .absent,
+            catcher: nil,
+            signal: nil,
+            seconds: 0,
+            output: nil
+        )
     }
 }

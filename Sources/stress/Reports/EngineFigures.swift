@@ -16,7 +16,7 @@ enum EngineFigures {
         for engine in Kill.Engine.allCases {
             let kills = report.kills.filter { $0.engine == engine }
             if kills.isEmpty { continue }
-            let bugs = kills.filter { $0.mutant != nil }
+            let bugs = kills.filter { $0.mutant != nil && $0.verdict != .absent }
             let killed = bugs.filter { $0.verdict == .killed }.map(\.seconds).sorted()
             let controls = kills.filter { $0.mutant == nil }
             let median = killed.isEmpty ? "" : time(killed[killed.count / 2])
@@ -25,6 +25,12 @@ enum EngineFigures {
                 "\(controls.count)", "\(controls.count { $0.verdict == .clean })",
             ]
             lines.append("| \(columns.joined(separator: " | ")) |")
+        }
+        for engine in Kill.Engine.allCases {
+            let absent = report.kills.filter { $0.engine == engine && $0.verdict == .absent }.compactMap(\.mutant)
+            if absent.isEmpty { continue }
+            let names = Set(absent).sorted().map { "*\($0)*" }.joined(separator: ", ")
+            lines += ["", "Not in the backend of the engine \(engine.title): \(names)."]
         }
         if let trials = report.trials { lines += calibration(Calibration(report.kills, trials)) }
         return lines.joined(separator: "\n") + "\n"

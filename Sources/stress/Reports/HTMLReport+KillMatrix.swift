@@ -82,8 +82,9 @@ extension Kill.Engine {
     /// Whether it draws its workload from a seed.
     var hasSeed: Bool {
         switch self {
-        case .plain, .faults, .histories, .thread, .address, .realtime: true
-        case .explorer, .model, .litmus, .tests: false
+        case .plain, .faults, .histories, .thread, .address, .realtime, .plainWithoutLiburcu, .faultsWithoutLiburcu:
+            true
+        case .explorer, .model, .litmus, .tests, .explorerWithoutLiburcu: false
         }
     }
 

@@ -93,6 +93,7 @@ enum JUnitReport {
                 name: "\(kill.mutant ?? "control"), \(kill.scenario), seed \(kill.seed)",
                 seconds: kill.seconds
             )
+            if kill.verdict == .absent { one.outcome = ("skipped", kill.text, "") }
             if kill.isFailure { one.outcome = ("failure", kill.text, kill.output ?? "") }
             return one
         }

@@ -9,13 +9,15 @@ struct KillMatrix {
         var hasSurvivor: Bool { kills.contains { $0.verdict == .survived } }
         /// The slowest: what a budget must allow for.
         var seconds: Double { kills.map(\.seconds).max() ?? 0 }
-        var catchers: [String] { Set(kills.map(\.text)).sorted() }
-        var scenarios: [String] { Set(kills.map(\.scenario)).sorted() }
+        var isAbsent: Bool { kills.allSatisfy { $0.verdict == .absent } }
+        var catchers: [String] { isAbsent ? [] : Set(kills.map(\.text)).sorted() }
+        var scenarios: [String] { isAbsent ? [] : Set(kills.map(\.scenario)).sorted() }
 
         var text: String {
             if hasSurvivor {
                 return "SURVIVED \(kills.count { $0.verdict == .survived }) of \(kills.count)"
             }
+            if isAbsent { return "not in this backend" }
             let seeds = Set(kills.map(\.seed)).count
             return Format.seconds(seconds) + (seeds > 1 ? " (slowest of \(seeds))" : "")
         }
@@ -73,7 +75,10 @@ struct KillMatrix {
     }
 
     var summary: String {
-        "\(rows.count) mutants, \(survivors) survived; \(controls.count) controls, \(failedControls) failed; engines: "
+        let absent = rows.count { $0.cells.values.contains(where: \.isAbsent) }
+        let note = absent == 0 ? "" : ", \(absent) of a mechanism that a backend does not have"
+        let runs = "\(controls.count) controls, \(failedControls) failed"
+        return "\(rows.count) mutants, \(survivors) survived\(note); \(runs); engines: "
             + engines.map(\.title).joined(separator: ", ")
     }
 

@@ -48,18 +48,33 @@ struct MutantsCommand: ParsableCommand {
             throw ValidationError("this build's engine '\(engine)' does not look for: \(names); see --list")
         }
         let start = nanoseconds()
-        let kills =
+        var kills =
             switch engine {
             case .run: try runScenarios()
             case .explorer: ExplorerMutants.run(mutant)
             case .histories: try HistoryMutants.run(mutant, seed: seed)
             }
+        kills += absent
         let report = Report(kills, seed: seed, seconds: Double(nanoseconds() - start) / 1e9)
         files.write(report)
         let matrix = KillMatrix(kills)
         print(matrix.text)
         print("stress: \(report.verdict), seed \(seed), \(Format.seconds(report.seconds))")
         throw StressExit(rawValue: report.exitCode)!
+    }
+
+    /// The bugs of the engine that this build's backend cannot have, each named in the report.
+    private var absent: [Kill] {
+        guard mutant.isEmpty else { return [] }
+        return switch engine {
+        case .run:
+            Mutant.ofEveryBackend.filter { SeededBug.absent.contains($0.bug) && $0.engine == engineOfBuild }
+                .map { Kill(absent: $0.bug.rawValue, $0.killEngine, in: $0.scenario) }
+        case .explorer:
+            ExplorerMutant.ofEveryBackend.filter { SeededBug.absent.contains($0.bug) }
+                .map { Kill(absent: $0.bug.rawValue, .explorer, in: $0.program) }
+        case .histories: []
+        }
     }
 
     private var bugsOfEngine: [SeededBug] {
@@ -72,9 +87,10 @@ struct MutantsCommand: ParsableCommand {
 
     /// The seeded bugs that the scenarios of this build look for.
     private var mutantsOfBuild: [Mutant] {
-        let engine = Sanitizer.current.map(Mutant.Engine.sanitizer) ?? .plain
-        return Mutant.all.filter { $0.engine == engine }
+        Mutant.all.filter { $0.engine == engineOfBuild }
     }
+
+    private var engineOfBuild: Mutant.Engine { Sanitizer.current.map(Mutant.Engine.sanitizer) ?? .plain }
 
     /// Every seeded bug, with its engine and where that looks for it.
     private static var catalogue: String {

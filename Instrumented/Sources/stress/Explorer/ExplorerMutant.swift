@@ -14,9 +14,9 @@ struct ExplorerMutant: Sendable {
         (self.bug, self.program, self.faults, self.invariants) = (bug, program, faults, invariants)
     }
 
-    static let all = found.filter { !SeededBug.absent.contains($0.bug) }
+    static let all = ofEveryBackend.filter { !SeededBug.absent.contains($0.bug) }
 
-    private static let found: [ExplorerMutant] = [
+    static let ofEveryBackend: [ExplorerMutant] = [
         // Registration
         ExplorerMutant(.observeReturnsBeforePublishing, "register-notify-cancel", "P1.exactly-once"),
         ExplorerMutant(.appendPublishesTheCountFirst, "register-notify-cancel", "crash"),

@@ -89,7 +89,7 @@ extension Kill {
     ) {
         self.init(
             mutant: mutant,
-            engine: .explorer,
+            engine: Kill.Engine.explorer.onThisBackend,
             scenario: program.name,
             seed: 0,
             verdict: verdict,

@@ -77,7 +77,7 @@ struct Mutant: Sendable {
     /// The column of its kills.
     var killEngine: Kill.Engine {
         switch engine {
-        case .plain: faults.isEmpty ? .plain : .faults
+        case .plain: (faults.isEmpty ? Kill.Engine.plain : .faults).onThisBackend
         case .histories: .histories
         case .model: .model
         case .sanitizer(.thread): .thread
