@@ -9,9 +9,16 @@ let settings: [SwiftSetting] = [.enableUpcomingFeature("ExistentialAny")]
 // no unsafe flags.
 let package = Package(
     name: "Benchmarks",
+    traits: [.default(enabledTraits: ["LibURCU"]), .trait(name: "LibURCU")],
     dependencies: [
-        // The name, not the folder's: a checkout may be called anything.
-        .package(name: "ConcurrentObserve", path: ".."),
+        // `Scripts/check-counts.sh` counts with the trait and without. The C code beside the
+        // library always uses liburcu. The name, not the folder's: a checkout may be called
+        // anything.
+        .package(
+            name: "ConcurrentObserve",
+            path: "..",
+            traits: [.trait(name: "LibURCU", condition: .when(traits: ["LibURCU"]))]
+        ),
         .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
         .package(url: "https://github.com/HdrHistogram/hdrhistogram-swift", from: "0.2.0"),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),

@@ -7,9 +7,10 @@
 # the calls of the C library's allocator; both of the thread that runs the operation. The bounds are
 # in Benchmarks/Sources/bench/CountedOperation.swift.
 #
-# usage: Scripts/check-counts.sh [--self-test]
-#   --self-test   shows that the check can fail: with a hundred instructions or one allocation more,
-#                 every operation must break its bound
+# usage: Scripts/check-counts.sh [--without-liburcu] [--self-test]
+#   --without-liburcu   counts the library with its trait LibURCU off
+#   --self-test         shows that the check can fail: with a hundred instructions or one allocation
+#                       more, every operation must break its bound
 # Installs valgrind and binutils where they are missing.
 # Exit codes: 0 all within bounds, 1 one is not, 2 wrong usage, or the check itself is broken, 4 it
 # cannot judge on this machine.
@@ -18,10 +19,15 @@ set -euo pipefail
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-case "${1:-}" in
+traits=()
+if [ "${1:-}" = --without-liburcu ]; then
+    traits=(--disable-default-traits)
+    shift
+fi
+case "$*" in
 "" | --self-test) ;;
 *)
-    echo "usage: $0 [--self-test]" >&2
+    echo "usage: $0 [--without-liburcu] [--self-test]" >&2
     exit 2
     ;;
 esac
@@ -44,7 +50,7 @@ prepare() {
     command -v valgrind >/dev/null || missing+=(valgrind)
     command -v objcopy >/dev/null || missing+=(binutils)
     [ ${#missing[@]} -eq 0 ] || Scripts/install.sh "${missing[@]}" || broken "cannot install ${missing[*]}"
-    swift build --package-path Benchmarks -c release --product bench >"$work/build.log" 2>&1 ||
+    swift build --package-path Benchmarks -c release "${traits[@]}" --product bench >"$work/build.log" 2>&1 ||
         { cat "$work/build.log" >&2; broken "Benchmarks does not build"; }
     # Without the debugger's tables, which valgrind may be too old to read; names stay.
     objcopy --strip-debug Benchmarks/.build/release/bench "$work/bench"
