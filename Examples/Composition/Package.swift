@@ -9,12 +9,18 @@ let package = Package(
     name: "Composition",
     traits: [
         // Off by default: each builds for minutes.
+        .trait(name: "Configuration", description: "The program ConfigReload, which needs swift-configuration."),
         .trait(name: "Database", description: "The program DatabaseRow, which needs GRDB."),
         .trait(name: "HTTPClient", description: "The program HTTPPolling, which needs async-http-client."),
     ],
     dependencies: [
         // The name, not the folder's: a checkout may be called anything.
-        .package(name: "ConcurrentObserve", path: "../.."),
+        .package(
+            name: "ConcurrentObserve",
+            path: "../..",
+            traits: [.defaults, .trait(name: "Configuration", condition: .when(traits: ["Configuration"]))]
+        ),
+        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["JSON", "Reloading"]),
         .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
         .package(url: "https://github.com/OpenCombine/OpenCombine", from: "0.14.0"),
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
@@ -22,6 +28,22 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     ],
     targets: [
+        .executableTarget(
+            name: "ConfigReload",
+            dependencies: [
+                .product(name: "ConcurrentObserve", package: "ConcurrentObserve"),
+                .product(
+                    name: "ConcurrentObserveConfiguration",
+                    package: "ConcurrentObserve",
+                    condition: .when(traits: ["Configuration"])
+                ),
+                .product(
+                    name: "Configuration",
+                    package: "swift-configuration",
+                    condition: .when(traits: ["Configuration"])
+                ),
+            ]
+        ),
         .executableTarget(
             name: "DebounceAndThrottle",
             dependencies: [

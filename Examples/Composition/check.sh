@@ -5,7 +5,7 @@
 # Called from any directory.
 #
 #   ./check.sh          the programs whose packages build in a minute
-#   ./check.sh --all    all: with GRDB and AsyncHTTPClient, beside the other builds with swift-nio
+#   ./check.sh --all    all, in the folder of the other builds with swift-nio
 #
 # Exit codes: 0 all holds, 1 something does not, 2 usage.
 set -euo pipefail
@@ -17,8 +17,8 @@ case "$#${1:-}" in
 0) ;;
 1--all)
     [ -e /usr/include/sqlite3.h ] || ../../Scripts/install.sh libsqlite3-dev
-    programs+=(DatabaseRow HTTPPolling)
-    options=(--scratch-path ../../.build-etcd --traits Database,HTTPClient)
+    programs+=(ConfigReload DatabaseRow HTTPPolling)
+    options=(--scratch-path ../../.build-etcd --traits Configuration,Database,HTTPClient)
     ;;
 *) echo "usage: $0 [--all]" >&2; exit 2 ;;
 esac

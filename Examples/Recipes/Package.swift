@@ -5,8 +5,8 @@ import PackageDescription
 
 /// Each is a program of its own; what it prints is in expected/NAME.txt.
 let recipes = [
-    "BoundSettings", "CacheInvalidation", "ConfigReload", "ConnectionState", "LimitsTogether", "ObservableFacade",
-    "Permissions", "ProgressReport", "SavedSettings", "ServiceHealth", "Transfers",
+    "BoundSettings", "CacheInvalidation", "ConnectionState", "LimitsTogether", "ObservableFacade", "Permissions",
+    "ProgressReport", "SavedSettings", "ServiceHealth", "Transfers",
 ]
 
 // A package of its own, as a user's is.
