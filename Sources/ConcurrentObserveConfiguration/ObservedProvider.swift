@@ -60,9 +60,10 @@ public struct ObservedProvider: ConfigProvider {
         updates = { lookup in
             // A derived value, so that a change of another key is no update.
             let result = Derived(property) { value in lookup.result(in: texts(value)) }
-            // The sequence does not retain the derived value, so its closure does.
+            // Compared with what the reader has received, too: if it is slow, changes between are
+            // dropped. The sequence does not retain the derived value, so its closure does.
             return ConfigUpdatesAsyncSequence(
-                result.values(options: .initial, buffering: .latest).map { update in
+                result.removingDuplicates().values(options: .initial, buffering: .latest).map { update in
                     withExtendedLifetime(result) { update.mapError { $0 } }
                 }
             )

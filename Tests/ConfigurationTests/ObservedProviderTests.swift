@@ -90,6 +90,26 @@ struct ObservedProviderTests {
         #expect(texts.observationCount == 0)
     }
 
+    @Test("A slow reader of a watch receives no value that equals its last one")
+    func slowReader() async throws {
+        let texts = Observed(["workers": "4"])
+        let config = ConfigReader(provider: ObservedProvider(texts))
+        try await config.watchInt(forKey: "workers", default: 1) { updates in
+            var iterator = updates.makeAsyncIterator()
+            var received = [try await iterator.next()]
+            for workers in ["5", "4", "6"] { texts.value = ["workers": workers] }
+            received.append(try await iterator.next())
+            for workers in ["7", "6"] { texts.value = ["workers": workers] }
+            let changes = Task.detached {
+                try await Task.sleep(for: .milliseconds(20))
+                texts.value = ["workers": "8"]
+            }
+            received.append(try await iterator.next())
+            try await changes.value
+            #expect(received == [4, 6, 8])
+        }
+    }
+
     @Test("A snapshot's keys belong together, while four threads change them")
     func snapshots() async throws {
         let texts = Observed(["a": "0", "b": "0"])
