@@ -17,7 +17,7 @@ extension ObservableProperty {
             // Nil until the initial value arrives, which no change can be missed before.
             let subject = CurrentValueSubject<Value?, Never>(nil)
             let token = self.observe(options: .initial, delivery: .serial()) { change in subject.send(change.new) }
-            token.onEnd { _ in subject.send(completion: .finished) }
+            token.onEnd { end in if end == .sourceDeleted { subject.send(completion: .finished) } }
             // The subscription keeps the token, and its end cancels the observation.
             return subject.compactMap(\.self).handleEvents(receiveCancel: { token.cancel() })
         }.eraseToAnyPublisher()

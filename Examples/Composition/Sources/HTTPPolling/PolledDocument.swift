@@ -34,7 +34,8 @@ final class PolledDocument<Value: Decodable & Equatable & Sendable>: Sendable {
         while true {
             do {
                 tag = try await ask(knowing: tag)
-                (factor, lastFailure.value) = (1, nil)
+                factor = 1
+                if lastFailure.value != nil { lastFailure.value = nil }
             } catch {
                 try Task.checkCancellation()
                 (factor, lastFailure.value) = (min(2 * factor, 32), String(describing: error))

@@ -12,10 +12,8 @@ import Foundation
 /// the new one.
 final class SavedProperty<Value: Codable & Sendable>: Sendable {
     let property: Observed<Value>
-    /// The version of the property that is in the file.
-    var savedVersion: ReadOnly<UInt64> { saved.readOnly }
-
-    private let saved: Observed<UInt64>
+    /// The version of the property that is in the file; nil before the first write.
+    private let saved = Observed<UInt64?>(nil)
     private let writing: ObservationToken
 
     /// Makes a property with the value of the file, or with `initial` if there is no file.
@@ -28,13 +26,11 @@ final class SavedProperty<Value: Codable & Sendable>: Sendable {
         } else {
             property = Observed(initial)
         }
-        let saved = Observed(property.version)
         self.property = property
-        self.saved = saved
         // On a queue, so not on the thread that sets. Of the values that wait only the latest is
-        // kept. The observation does not retain `self`.
-        let disk = DispatchQueue(label: "disk")
-        writing = property.observe(delivery: .queue(disk, buffering: .latest)) { change in
+        // kept. With `.initial`, the file is there soon after the first start, too.
+        let delivery = Delivery.queue(DispatchQueue(label: "disk"), buffering: .latest)
+        writing = property.observe(options: .initial, delivery: delivery) { [saved] change in
             do {
                 // `.atomic` writes another file, and renames it.
                 try JSONEncoder().encode(change.new).write(to: file, options: .atomic)
@@ -46,11 +42,13 @@ final class SavedProperty<Value: Codable & Sendable>: Sendable {
         }
     }
 
-    /// Waits until the present value is in the file, for a shutdown.
+    /// Waits until the present value is in the file, for a shutdown, and writes no later one. Until
+    /// then, only this object may write the file.
     ///
     /// - Throws: `ObservationTimeout` if the disk takes longer than `limit`.
-    func save(within limit: Duration) async throws {
+    func close(within limit: Duration) async throws {
         let version = property.version
-        _ = try await saved.readOnly.first(timeout: limit) { $0 >= version }
+        _ = try await saved.first(timeout: limit) { $0.map { $0 >= version } ?? false }
+        await writing.cancelAndWait()
     }
 }

@@ -28,7 +28,7 @@ do {
     print(settings.property.value)
     settings.property.modify { $0.workers = 4 }
     settings.property.modify { $0.greeting = "welcome" }
-    try await settings.save(within: .seconds(60))
+    try await settings.close(within: .seconds(60))
 }
 
 print("--- the second start")
@@ -37,7 +37,7 @@ do {
     print(settings.property.value)
     // The setters do not wait for the disk, which sees some of these values, and always the last.
     for workers in 1...10_000 { settings.property.modify { $0.workers = workers } }
-    try await settings.save(within: .seconds(60))
+    try await settings.close(within: .seconds(60))
 }
 print("the file has the last value: \(try open().property.value.workers == 10_000)")
 
