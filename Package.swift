@@ -44,6 +44,7 @@ let package = Package(
         .module("ConcurrentObserveLogging"),
         .module("ConcurrentObserveServiceLifecycle"),
         .module("ConcurrentObserveConfiguration"),
+        .module("ConcurrentObserveCollections"),
         .module("ConcurrentObserveEtcd"),
         .executable(name: "stress", targets: ["stress"]),
     ],
@@ -58,7 +59,12 @@ let package = Package(
             name: "Configuration",
             description: "Properties as a source of swift-configuration, and keys as properties."
         ),
-        .trait(name: "Etcd", description: "Properties that follow etcd, which builds grpc-swift-2."),
+        .trait(name: "Collections", description: "Dictionaries that are observed by key, with swift-collections."),
+        .trait(
+            name: "Etcd",
+            description: "Properties that follow etcd, which builds grpc-swift-2.",
+            enabledTraits: ["Collections"]
+        ),
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
@@ -159,6 +165,18 @@ let package = Package(
             swiftSettings: settings + [.enableUpcomingFeature("NonisolatedNonsendingByDefault")]
         ),
         .target(
+            name: "ConcurrentObserveCollections",
+            dependencies: [
+                "ConcurrentObserve",
+                .product(
+                    name: "HashTreeCollections",
+                    package: "swift-collections",
+                    condition: .when(traits: ["Collections"])
+                ),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
             name: "ConcurrentObserveServiceLifecycle",
             dependencies: [
                 "ConcurrentObserve", "ConcurrentObserveConfiguration", "ConcurrentObserveLogging",
@@ -174,7 +192,7 @@ let package = Package(
 
         .target(
             name: "ConcurrentObserveEtcd",
-            dependencies: ["ConcurrentObserve"] + etcd,
+            dependencies: ["ConcurrentObserve", "ConcurrentObserveCollections"] + etcd,
             path: hasSeededBugs ? "Instrumented/Sources/ConcurrentObserveEtcd" : nil,
             exclude: hasSeededBugs ? [] : ["Generated/etcd.proto"],
             swiftSettings: settings
@@ -241,6 +259,11 @@ if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "traits" {
                     condition: .when(traits: ["Configuration"])
                 ),
             ],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "CollectionsTests",
+            dependencies: ["ConcurrentObserveCollections", "ConcurrentObserveTesting"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -14,7 +14,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly names="Macros Metrics Logging ServiceLifecycle Configuration"
+readonly names="Macros Metrics Logging ServiceLifecycle Configuration Collections"
 # The tests of the optional parts, and not the library's own.
 export CONCURRENT_OBSERVE_TESTS=traits
 folder=.build-traits
@@ -35,6 +35,7 @@ packages_of() {
     case "$1" in
     Macros) echo swift-syntax ;;
     Metrics) echo swift-metrics ;;
+    Collections) echo swift-collections ;;
     Logging) echo swift-log ;;
     Etcd)
         echo grpc-swift-2 grpc-swift-nio-transport grpc-swift-protobuf swift-algorithms swift-asn1 swift-async-algorithms \

@@ -18,7 +18,10 @@ let package = Package(
         .package(
             name: "ConcurrentObserve",
             path: "../..",
-            traits: [.defaults, .trait(name: "Configuration", condition: .when(traits: ["Configuration"]))]
+            traits: [
+                .defaults, "Collections",
+                .trait(name: "Configuration", condition: .when(traits: ["Configuration"])),
+            ]
         ),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["JSON", "Reloading"]),
         .package(url: "https://github.com/apple/swift-async-algorithms", from: "1.1.4"),
@@ -56,6 +59,13 @@ let package = Package(
             dependencies: [
                 .product(name: "ConcurrentObserve", package: "ConcurrentObserve"),
                 .product(name: "OpenCombine", package: "OpenCombine"),
+            ]
+        ),
+        .executableTarget(
+            name: "MillionKeys",
+            dependencies: [
+                .product(name: "ConcurrentObserve", package: "ConcurrentObserve"),
+                .product(name: "ConcurrentObserveCollections", package: "ConcurrentObserve"),
             ]
         ),
         .executableTarget(

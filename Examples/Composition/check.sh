@@ -11,7 +11,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")"
 
-programs=(CombinePublisher DebounceAndThrottle)
+programs=(CombinePublisher DebounceAndThrottle MillionKeys)
 options=(-c release --scratch-path ../../.build/examples)
 case "$#${1:-}" in
 0) ;;

@@ -2,6 +2,7 @@
 
 #if Etcd
 import ConcurrentObserve
+import ConcurrentObserveCollections
 @testable import ConcurrentObserveEtcd
 import CoreMetrics
 import Foundation
@@ -52,7 +53,7 @@ func eventually(
     }
 }
 
-extension MirrorMap {
+extension PersistentDictionary where Key == MirrorKey {
     func mapValues<Result>(_ transform: (Value) -> Result) -> [MirrorKey: Result] {
         [MirrorKey: Result](uniqueKeysWithValues: map { ($0.key, transform($0.value)) })
     }

@@ -6,7 +6,8 @@ import Foundation
 enum PublicSymbols {
     static let modules = [
         "ConcurrentObserve", "ConcurrentObserveMacros", "ConcurrentObserveMetrics", "ConcurrentObserveLogging",
-        "ConcurrentObserveServiceLifecycle", "ConcurrentObserveConfiguration", "ConcurrentObserveTesting",
+        "ConcurrentObserveServiceLifecycle", "ConcurrentObserveConfiguration", "ConcurrentObserveCollections",
+        "ConcurrentObserveTesting",
     ]
 
     /// Where the optional parts are built already if Scripts/traits.sh has run.

@@ -54,10 +54,11 @@ internal struct Latch: ~Copyable, Sendable {
 
     /// - Parameter spare: The words in the other slot before the first change.
     @inlinable
-    init(_ words: Words, spare: Words) {
-        version = Atomic(0)
-        even = Slot(words)
-        odd = Slot(spare)
+    init(_ words: Words, spare: Words, version: UInt64) {
+        self.version = Atomic(version)
+        let isEven = version & 1 == 0
+        even = Slot(isEven ? words : spare)
+        odd = Slot(isEven ? spare : words)
     }
 
     /// The words in the slot of `version`. They belong together only if the version is still the

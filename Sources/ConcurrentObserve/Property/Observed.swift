@@ -82,7 +82,12 @@ public final class Observed<Value: Sendable>: Sendable {
     /// Makes a property, at version 0.
     @inlinable
     public init(_ value: Value) {
-        cell = ValueCell(value)
+        cell = ValueCell(value, version: 0)
+    }
+
+    /// Makes a property that continues the versions of another one.
+    package init(_ value: Value, version: UInt64) {
+        cell = ValueCell(value, version: version)
     }
 
     /// Makes a property with a name for diagnostics, at version 0.

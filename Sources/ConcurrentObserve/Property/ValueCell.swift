@@ -15,9 +15,9 @@ internal struct ValueCell<Value: Sendable>: ~Copyable, Sendable {
     @usableFromInline let latch: Latch
 
     @inlinable
-    init(_ value: Value) {
+    init(_ value: Value, version: UInt64) {
         let mark = ValueMark.of(Value.self)
-        latch = Latch(Encoding.encode(value, mark: mark), spare: Latch.Words(second: mark))
+        latch = Latch(Encoding.encode(value, mark: mark), spare: Latch.Words(second: mark), version: version)
     }
 
     deinit {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Etcd
+public import ConcurrentObserveCollections
+
 /// The keys of a mirror as they were at one revision.
 public struct MirrorContents<Value: Sendable>: Sendable {
     /// The revision that brought the last change of these keys, or the list's revision; 0 before
@@ -11,11 +13,11 @@ public struct MirrorContents<Value: Sendable>: Sendable {
     public internal(set) var isFromList = false
 
     /// The keys that have a good value, with their last one.
-    public internal(set) var entries = MirrorMap<MirrorEntry<Value>>()
+    public internal(set) var entries = PersistentDictionary<MirrorKey, MirrorEntry<Value>>()
 
     /// The keys whose present value is malformed. Their last good value, if there was one, stands
     /// in ``entries``.
-    public internal(set) var errors = MirrorMap<MirrorValueError>()
+    public internal(set) var errors = PersistentDictionary<MirrorKey, MirrorValueError>()
 
     /// A key's last good value; nil if it has none.
     public subscript(key: MirrorKey) -> Value? { entries[key]?.value }

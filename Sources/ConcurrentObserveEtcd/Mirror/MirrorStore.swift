@@ -2,6 +2,7 @@
 
 #if Etcd
 import ConcurrentObserve
+import HashTreeCollections
 
 /// The state that a mirror has learnt. One task changes it; any thread reads it.
 final class MirrorStore<Value: Sendable>: Sendable {
@@ -22,7 +23,7 @@ final class MirrorStore<Value: Sendable>: Sendable {
     struct Known: Sendable {
         var position: Int64 = 0
         var history: UInt64 = 0
-        var records = MirrorMap<Record>()
+        var records = TreeDictionary<MirrorKey, Record>()
     }
 
     private struct KeyProperty {
@@ -69,7 +70,7 @@ final class MirrorStore<Value: Sendable>: Sendable {
     /// - Returns: How many keys were changed, and which of their values are malformed.
     func applyList(_ listed: [MirrorItem], of moment: MirrorMoment) -> (changed: Int, malformed: [MirrorValueError]) {
         let before = snapshot
-        var records = MirrorMap<Record>()
+        var records = TreeDictionary<MirrorKey, Record>()
         var changed: [MirrorItem] = []
         for item in listed {
             let record = Record(item)

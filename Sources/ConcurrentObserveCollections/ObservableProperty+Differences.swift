@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Collections
+public import ConcurrentObserve
+
+extension ObservableProperty {
+    /// Calls `body` with the difference that each change makes, and with the change.
+    ///
+    /// Where a delivery's policy drops changes, the next difference has what they changed, too. With
+    /// `.latest` a slow observer receives one difference for all that it has missed, and no key is
+    /// lost. Only `droppingNewest` loses what it drops.
+    ///
+    /// - Parameters:
+    ///   - options: With `.initial`, the first difference inserts every present key.
+    ///   - delivery: Where `body` is called, and how many calls run at a time.
+    ///   - body: Called under no lock.
+    /// - Returns: The token that keeps the observation going.
+    /// - Complexity: O(*d* log *n*) for each call, with *d* changed keys.
+    @inlinable
+    public func observeDifferences<Key, Element>(
+        options: ObservationOptions = [],
+        delivery: Delivery = .inline,
+        _ body: @escaping @Sendable (PersistentDictionary<Key, Element>.Difference, Change<Value>) -> Void
+    ) -> ObservationToken where Value == PersistentDictionary<Key, Element> {
+        observe(options: options.intersection(.initial), delivery: delivery) { change in
+            body(change.new.difference(from: change.old ?? [:]), change)
+        }
+    }
+
+    /// Observes each value of the dictionary for as long as its key has it: values that are models,
+    /// those that come later included.
+    ///
+    /// ```swift
+    /// let token = cars.contents.observeEach { key, car in
+    ///     car.mileage.observe { change in print(key, change.new) }
+    /// }
+    /// ```
+    ///
+    /// When a key is removed or assigned, the observation of its earlier value is cancelled. When
+    /// this observation ends, all are. (P8)
+    ///
+    /// - Parameter observe: Returns the token of an observation of a value. Called once for each
+    ///   value, one at a time and under no lock, on threads that change the dictionary; for the
+    ///   present values, before this method returns.
+    /// - Returns: The token that keeps all the observations going.
+    public func observeEach<Key, Element>(
+        _ observe: @escaping @Sendable (Key, Element) -> ObservationToken
+    ) -> ObservationToken where Value == PersistentDictionary<Key, Element> {
+        let tokens = TokensByKey<Key>()
+        return observeDifferences(options: .initial, delivery: .serial(buffering: .latest)) { difference, _ in
+            for (key, _) in difference.removed { tokens.byKey[key] = nil }
+            for (key, _, value) in difference.updated {
+                // Before the next begins, so that no change is delivered to both.
+                tokens.byKey[key] = nil
+                tokens.byKey[key] = observe(key, value)
+            }
+            for (key, value) in difference.inserted { tokens.byKey[key] = observe(key, value) }
+        }
+    }
+}
+
+/// The tokens of `observeEach`.
+private final class TokensByKey<Key: Hashable & Sendable>: @unchecked Sendable {
+    // Unchecked: a delivery that makes one call at a time uses it.
+    var byKey: [Key: ObservationToken] = [:]
+}
+#endif
