@@ -6,9 +6,9 @@ public import ConcurrentObserve
 extension ObservableProperty {
     /// Calls `body` with the difference that each change makes, and with the change.
     ///
-    /// Where a delivery's policy drops changes, the next difference has what they changed, too. With
-    /// `.latest` a slow observer receives one difference for all that it has missed, and no key is
-    /// lost. Only `droppingNewest` loses what it drops.
+    /// Where a delivery's policy drops changes, the next difference has what they changed, too. So
+    /// with `.latest` a slow observer receives one difference for all that it has missed, and no
+    /// key is lost. Only `droppingNewest` loses what it drops.
     ///
     /// - Parameters:
     ///   - options: With `.initial`, the first difference inserts every present key.

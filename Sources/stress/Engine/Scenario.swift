@@ -36,7 +36,7 @@ struct Scenario: Sendable {
         .compareExchange, .pathRelinking, .pathDeath, .bulkRemoval, .combinations, .transactions, .transactionPaths,
         .transactionBindings,
         .parkedInCommit, .derivedGraphs,
-        .derivedUses, .asyncRuns,
+        .derivedUses, .asyncRuns, .runsWhileObserved,
         .weakReferentDeath, .twoWayBinding, .actorOrder, .flood, .sequenceCancellation, .firstValue,
         .mutualActors, .serialHandover, .deliveryCancellation,
         .realtimePath, .forking, .slowNeighbours, .blockedSource, .threadFamine,

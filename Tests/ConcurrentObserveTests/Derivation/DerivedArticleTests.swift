@@ -126,4 +126,23 @@ extension Promises.DerivedArticleTests {
         let name = try await profile.result().name
         #expect(name == "user 17")
     }
+
+    @Test("A source that runs while it is observed")
+    func whileObserved() async throws {
+        struct Quote { let price: Double }
+        struct Exchange {
+            func quotes() -> AsyncStream<Quote> {
+                AsyncStream { continuation in
+                    continuation.yield(Quote(price: 9.5))
+                    continuation.finish()
+                }
+            }
+        }
+        let exchange = Exchange()
+        let price = WhileObserved(0.0, grace: .seconds(5)) { price in
+            for await quote in exchange.quotes() { price.value = quote.price }
+        }
+        let first = try await price.first { $0 > 0 }
+        #expect(first == 9.5)
+    }
 }

@@ -27,6 +27,10 @@ extension Mutant {
             "async-runs",
             [.invariant("P22.async-last"), .invariant("P22.async-order")]
         ),
+        Mutant(.aRunBeginsBesideAnother, "runs-while-observed", [.invariant("P24.one-run")]),
+        Mutant(.anObserverAtARunsEndIsForgotten, "runs-while-observed", [.invariant("P24.run-begins")]),
+        Mutant(.theLastObserverCancelsNothing, "runs-while-observed", [.invariant("P24.run-ends")]),
+        Mutant(.aDepartureBeforeTheWaitIsMissed, "runs-while-observed", [.invariant("P24.run-ends")]),
         Mutant(.anEqualResultIsAChange, "derived-graphs", [.invariant("P24.silent-when-equal")]),
         Mutant(.anErrorStays, "derived-graphs", [.invariant("P25.errors")]),
         Mutant(

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// A property that an asynchronous function keeps up to date, but only while it is observed: by a
+/// poll, a subscription, a connection that is too expensive to keep otherwise.
+///
+/// ```swift
+/// let price = WhileObserved(0.0, grace: .seconds(5)) { price in
+///     for await quote in exchange.quotes() { price.value = quote.price }
+/// }
+/// let token = price.observe { change in print(change.new) }
+/// ```
+///
+/// A *run* is one call of the function, in a task of its own. The first observer starts a run, and
+/// receives every change that the run makes. When the last observation has ended, and no other has
+/// begun within the grace time, the run's task is cancelled. The next run starts only after the
+/// last one has returned, so there is never more than one. A function that returns earlier is not
+/// called again before the property was unobserved for the grace time.
+///
+/// Every form of observing counts: closures, sequences, `first(where:)`, bindings, groups, and
+/// derived values that are observed. Reading the value starts no run, and finds what the last run
+/// has left.
+///
+/// When this object is released, its run is cancelled. Its observations end with `.sourceDeleted`
+/// once the run has returned. (P12)
+public final class WhileObserved<Value: Sendable>: ObservableProperty {
+    private let property: Observed<Value>
+    private let runs: Runs
+
+    /// Makes a property without observers.
+    ///
+    /// - Parameters:
+    ///   - value: The value before the first run has set one.
+    ///   - grace: How long a run goes on without an observer. Another duration than zero or more
+    ///     traps.
+    ///   - clock: Measures the grace time.
+    ///   - priority: The priority of the runs.
+    ///   - run: Sets the property that it receives, until its task is cancelled. Called under no
+    ///     lock, with no task-local values of an observer.
+    public init(
+        _ value: Value,
+        grace: Duration = .zero,
+        clock: some Clock<Duration> = ContinuousClock(),
+        priority: TaskPriority? = nil,
+        _ run: @escaping @Sendable (Observed<Value>) async -> Void
+    ) {
+        precondition(grace >= .zero, "ConcurrentObserve: a grace time of \(grace) is over already. Use .zero or more.")
+        let property = Observed(value)
+        self.property = property
+        runs = Runs(
+            priority: priority,
+            run: { await run(property) },
+            rest: { if grace > .zero { try? await clock.sleep(for: grace) } }
+        )
+    }
+
+    deinit { runs.end() }
+
+    /// The value that a run has set last. Any thread; never waits, and starts no run.
+    public var value: Value { property.value }
+
+    /// The number of changes so far. (P2)
+    public var version: UInt64 { property.version }
+
+    /// The present value and its version, which belong together. Any thread; never waits.
+    public func snapshot() -> (value: Value, version: UInt64) { property.snapshot() }
+
+    /// Begins an observation, and starts a run if this is the first.
+    public func attach(_ observer: PropertyObserver<Value>) -> ObservationToken {
+        let token = property.attach(observer)
+        // After the observer is there: it receives all that the run does.
+        runs.addObserver()
+        return token.onEnd { [runs] _ in runs.removeObserver() }
+    }
+
+    /// Attaches an observer without retaining this object; nil once it is gone.
+    public var weakAttachment: @Sendable (PropertyObserver<Value>) -> ObservationToken? {
+        { [weak self] observer in self?.attach(observer) }
+    }
+}
+
+/// Starts the runs of one `WhileObserved`, and cancels them.
+private final class Runs: @unchecked Sendable {
+    // Unchecked: `lock` guards the variables.
+    private let lock = Lock()
+    private var observers = 0
+    /// How often the last observer has gone.
+    private var departures = 0
+    /// Makes the runs, one after the other. Nil if the property is not observed, and the last run
+    /// has returned.
+    private var task: Task<Void, Never>?
+    /// Resumed when the last observer has gone.
+    private var waiter: CheckedContinuation<Void, Never>?
+    private var hasEnded = false
+
+    private let priority: TaskPriority?
+    private let run: @Sendable () async -> Void
+    private let rest: @Sendable () async -> Void
+
+    init(
+        priority: TaskPriority?,
+        run: @escaping @Sendable () async -> Void,
+        rest: @escaping @Sendable () async -> Void
+    ) {
+        (self.priority, self.run, self.rest) = (priority, run, rest)
+    }
+
+    func addObserver() {
+        lock.withLock {
+            observers += 1
+            if task == nil, !hasEnded { task = Task.detached(priority: priority) { await self.makeRuns() } }
+        }
+    }
+
+    func removeObserver() {
+        let waiter = lock.withLock { () -> CheckedContinuation<Void, Never>? in
+            observers -= 1
+            guard observers == 0 else { return nil }
+            departures += 1
+            return self.waiter.take()
+        }
+        waiter?.resume()
+    }
+
+    private func makeRuns() async {
+        repeat {
+            await withTaskGroup { group in
+                group.addTask { await self.run() }
+                await unobserved()
+                group.cancelAll()
+            }
+        } while !isOver()
+    }
+
+    /// Returns when there has been no observer for the grace time, or the object is gone.
+    private func unobserved() async {
+        while true {
+            await withCheckedContinuation { continuation in
+                let isObserved = lock.withLock { () -> Bool in
+                    guard observers > 0, !hasEnded else { return false }
+                    waiter = continuation
+                    return true
+                }
+                if !isObserved { continuation.resume() }
+            }
+            let before = lock.withLock { departures }
+            await rest()
+            if lock.withLock({ hasEnded || (observers == 0 && departures == before) }) { return }
+        }
+    }
+
+    /// Returns whether no other run is needed. If so, the next observer starts a task.
+    private func isOver() -> Bool {
+        lock.withLock {
+            guard observers == 0 || hasEnded else { return false }
+            task = nil
+            return true
+        }
+    }
+
+    /// Cancels the present run; none starts any more.
+    func end() {
+        let (waiter, task) = lock.withLock {
+            hasEnded = true
+            return (self.waiter.take(), self.task)
+        }
+        // Under no lock: a task's cancellation handlers are user code. (P5)
+        waiter?.resume()
+        task?.cancel()
+    }
+}

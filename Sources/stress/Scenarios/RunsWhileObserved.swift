@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Synchronization
+
+extension Scenario {
+    /// Observers of a property that an asynchronous function sets come and go.
+    static let runsWhileObserved = Scenario(
+        name: "runs-while-observed",
+        summary:
+            "observers of a property whose function runs while it is observed come and go: never two runs, one with observers, none without",
+        invariants: [
+            "P24.one-run", "P24.run-begins", "P24.run-ends", "P5.no-lock-around-user-code", "P14.nothing-left",
+            "P16.backlog-drains",
+        ],
+        windows: ["a run began beside observers that come and go", "an observer came while the run before it ended"]
+    ) { round in
+        race(round)
+        round.checkRest()
+    }
+}
+
+/// Apart, so that the witness is gone afterwards.
+private func race(_ round: Round) {
+    let runs = RunWitness(round)
+    round.load { worker in
+        worker.begin("observe")
+        let begun = runs.begun
+        let token = runs.observe()
+        if runs.isEnding { worker.hit(1) }
+        spin(nanoseconds: UInt64(worker.generator.below(64)) * 1_000)
+        token.cancel()
+        if runs.begun > begun { worker.hit(0) }
+    }
+    if round.violations.isEmpty { runs.settle() }
+}
+
+/// Counts the runs of a `WhileObserved`.
+private final class RunWitness: Sendable {
+    private let round: Round
+    private let counts = Counts()
+    private let property: WhileObserved<UInt64>
+
+    private final class Counts: Sendable {
+        let begun = Atomic<UInt64>(0)
+        let going = Atomic<UInt64>(0)
+        let isEnding = Atomic(false)
+    }
+
+    init(_ round: Round) {
+        self.round = round
+        property = WhileObserved(0) { [counts] property in
+            checkUserCode("function")
+            property.value = counts.begun.add(1, ordering: .relaxed).newValue
+            let going = counts.going.add(1, ordering: .relaxed).newValue
+            round.check(going == 1, "P24.one-run", "\(going) runs go on at a time")
+            while !Task.isCancelled { await Task.yield() }
+            counts.isEnding.store(true, ordering: .relaxed)
+            for _ in 0..<8 { await Task.yield() }
+            counts.isEnding.store(false, ordering: .relaxed)
+            counts.going.subtract(1, ordering: .relaxed)
+        }
+    }
+
+    var begun: UInt64 { counts.begun.load(ordering: .relaxed) }
+    var isEnding: Bool { counts.isEnding.load(ordering: .relaxed) }
+
+    func observe() -> ObservationToken {
+        property.observe { _ in checkUserCode("callback") }
+    }
+
+    /// Waits for the end of the last run, and for the run of another observer.
+    func settle() {
+        let hasEnded = waitWhileMoving({ begun }) { counts.going.load(ordering: .relaxed) == 0 }
+        round.check(hasEnded, "P24.run-ends", "there is no observer, and a run goes on")
+        let token = observe()
+        let hasBegun = waitWhileMoving({ begun }) { counts.going.load(ordering: .relaxed) == 1 }
+        round.check(hasBegun, "P24.run-begins", "there is an observer, and no run begins")
+        token.cancelAndWaitBlocking()
+        let hasEndedAgain = waitWhileMoving({ begun }) { counts.going.load(ordering: .relaxed) == 0 }
+        round.check(hasEndedAgain, "P24.run-ends", "the observer is gone, and the run goes on")
+    }
+}
