@@ -67,7 +67,9 @@ public struct PersistentDictionary<Key: Hashable & Sendable, Value: Sendable>: S
             } else if entries.removeValue(forKey: key) == nil {
                 return
             }
-            if let latest, latest.length >= Swift.max(16, Swift.min(1_024, count)) { (earlier, self.latest) = (latest, nil) }
+            if let latest, latest.length >= Swift.max(16, Swift.min(1_024, count)) {
+                (earlier, self.latest) = (latest, nil)
+            }
             latest = Assignment(of: key, number, after: latest)
         }
     }
