@@ -40,12 +40,15 @@ extension Mutant {
 }
 
 extension SeededBug {
-    /// The bugs of the way to protect a table that this build does not use: see `UserspaceRCU`.
+    /// The bugs of what this process does not use: of the other way to protect a table (see
+    /// `UserspaceRCU`), and of a barrier that fails, where fences stand in its place.
     static let absent: Set<SeededBug> = {
         #if LibURCU && os(Linux)
-        [.aHeadIsNotLookedAtAgain]
+        let others: Set<SeededBug> = [.aHeadIsNotLookedAtAgain]
         #else
-        [.pinIsStoredAfterTheReadSection, .gracePeriodDoesNothing]
+        let others: Set<SeededBug> = [.pinIsStoredAfterTheReadSection, .gracePeriodDoesNothing]
         #endif
+        return ConcurrentObserveDiagnostics.current().usesMembarrier
+            ? others : others.union([.aFailingBarrierIsNotRepeated, .aFailingBarrierIsIgnored])
     }()
 }
