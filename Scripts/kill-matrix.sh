@@ -80,11 +80,8 @@ for engine in "${engines[@]}"; do
     case "$engine" in
     plain) "$stress" mutants --json "$results/plain.json" || true ;;
     *-without-liburcu)
-        swift build --package-path Instrumented --scratch-path .build/instrumented-without-liburcu -c release \
-            --disable-default-traits --product stress
         kind=${engine%-without-liburcu}
-        .build/instrumented-without-liburcu/release/stress mutants --engine "${kind/plain/run}" --json "$results/$engine.json" ||
-            true
+        Scripts/instrumented.sh --without-liburcu mutants --engine "${kind/plain/run}" --json "$results/$engine.json" || true
         ;;
     explorer | histories) "$stress" mutants --engine "$engine" --json "$results/$engine.json" || true ;;
     model) Scripts/check-models.sh --json "$results/model.json" || true ;;
