@@ -6,6 +6,8 @@ import PackageDescription
 // A package of its own, as a user's is.
 let package = Package(
     name: "Streams",
+    // The library asks for these. Linux ignores the line.
+    platforms: [.macOS(.v15)],
     dependencies: [
         // The name, not the folder's: a checkout may be called anything.
         .package(name: "ConcurrentObserve", path: "../.."),
