@@ -113,19 +113,19 @@ extension Promises.IsolationTests {
         let (property, car, registry) = (Observed(0), Car(0), ObserverRegistry<Int>())
         let calls = Counter()
         let tokens = [
-            property.observeIsolated(buffering: .unbounded) { @MainActor (_: Change<Int>) in
+            property.observeIsolated(buffering: .unbounded) { @MainActor _ in
                 MainActor.preconditionIsolated()
                 calls.increment()
             },
-            car.property(\.axle.wheel.pressure).observeIsolated(buffering: .unbounded) { @MainActor (_: Change<Int>) in
+            car.property(\.axle.wheel.pressure).observeIsolated(buffering: .unbounded) { @MainActor _ in
                 MainActor.preconditionIsolated()
                 calls.increment()
             },
-            registry.observeIsolated(buffering: .unbounded) { @MainActor (_: Int) in
+            registry.observeIsolated(buffering: .unbounded) { @MainActor _ in
                 MainActor.preconditionIsolated()
                 calls.increment()
             },
-            property.observeIsolated(buffering: .latest) { @Studio (_: Change<Int>) in
+            property.observeIsolated(buffering: .latest) { @Studio _ in
                 Studio.shared.preconditionIsolated()
                 calls.increment()
             },
@@ -148,7 +148,7 @@ extension Promises.IsolationTests {
         let property = Observed(0)
         var received = 0
         let first = Signal("the first callback")
-        let token = property.observeIsolated(buffering: .unbounded) { @MainActor (_: Change<Int>) in
+        let token = property.observeIsolated(buffering: .unbounded) { @MainActor _ in
             received += 1
             first.happen()
         }
@@ -226,7 +226,7 @@ extension Promises.IsolationTests {
         let property = Observed(0)
         let token = await MainActor.run {
             let window = Window(gone)
-            return property.observeIsolated(buffering: .unbounded) { @MainActor (_: Change<Int>) in window.touch() }
+            return property.observeIsolated(buffering: .unbounded) { @MainActor _ in window.touch() }
         }
         if waits { await token.cancelAndWait() } else { token.cancel() }
         try await gone.arrival()

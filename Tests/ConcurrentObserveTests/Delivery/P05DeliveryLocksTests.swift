@@ -220,7 +220,7 @@ extension Promises.P05DeliveryLocksTests {
             case .serial: _ = property.observe(delivery: .serial(buffering: buffering)) { (_: Change<Int>) in }
             case .queue: _ = property.observe(delivery: .queue(.global(), buffering: buffering)) { (_: Change<Int>) in }
             case .actor: _ = property.observe(on: Listener(), buffering: buffering) { _, _ in }
-            case .isolated: _ = property.observeIsolated(buffering: buffering) { @MainActor (_: Change<Int>) in }
+            case .isolated: _ = property.observeIsolated(buffering: buffering) { @MainActor _ in }
             case .registry: _ = registry.observe(delivery: .serial(buffering: buffering)) { (_: Int) in }
             case .path:
                 _ = car.observe(\.axle.wheel.pressure, delivery: .serial(buffering: buffering)) { (_: Change<Int>) in }
@@ -256,7 +256,7 @@ extension Promises.P05DeliveryLocksTests {
             case .serial: _ = property.observe(options: .initial, delivery: .serial()) { (_: Change<Int>) in }
             case .queue: _ = property.observe(delivery: .queue(.global())) { (_: Change<Int>) in }
             case .actor: _ = property.observe(on: Listener()) { _, _ in }
-            case .isolated: _ = property.observeIsolated(buffering: .latest) { @MainActor (_: Change<Int>) in }
+            case .isolated: _ = property.observeIsolated(buffering: .latest) { @MainActor _ in }
             case .oneStepPath: _ = car.observe(\.mileage, delivery: .serial()) { (_: Change<Int>) in }
             case .changes: _ = property.changes().makeAsyncIterator()
             case .values: _ = property.values(options: .initial).makeAsyncIterator()

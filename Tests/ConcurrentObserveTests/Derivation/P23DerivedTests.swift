@@ -55,7 +55,10 @@ extension Promises.P23DerivedTests {
     @Test("P25 A function that names its sources is computed beside writers that never pause")
     func named() throws {
         let p = (0..<8).map { _ in Observed(0) }
-        let sum = Derived(p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]) { $0 + $1 + $2 + $3 + $4 + $5 + $6 + $7 }
+        let sum = Derived(p[0], p[1], p[2], p[3], p[4], p[5], p[6], p[7]) {
+            (a: Int, b: Int, c: Int, d: Int, e: Int, f: Int, g: Int, h: Int) -> Int in
+            a + b + c + d + e + f + g + h
+        }
         // Each write is a whole round, except the last one. So a wrong sum shows a mixture.
         let (writes, wrong) = (Counter(), Counter())
         let hammer = Hammer(threads: 2) {

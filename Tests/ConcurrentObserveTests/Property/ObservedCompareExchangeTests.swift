@@ -13,7 +13,7 @@ extension Promises.ObservedCompareExchangeTests {
         "It sets the property if it has the expected value, and says what it has found",
         arguments: numberedTypes.indices
     )
-    func outcomes(index: Int) { compare(numberedTypes[index]) }
+    func outcomes(index: Int) { compare(numberedType(index)) }
 
     private func compare<Value: Numbered>(_ type: Value.Type) {
         let (one, two, three) = (Value(number: 1), Value(number: 2), Value(number: 3))
@@ -45,7 +45,7 @@ extension Promises.ObservedCompareExchangeTests {
     }
 
     @Test("No increment of several threads is lost", arguments: numberedTypes.indices)
-    func counter(index: Int) throws { try count(numberedTypes[index]) }
+    func counter(index: Int) throws { try count(numberedType(index)) }
 
     private func count<Value: Numbered>(_ type: Value.Type) throws {
         let property = Observed(Value(number: 0))

@@ -25,7 +25,7 @@ extension Promises.ObservedTornReadTests {
     func objects() throws { try readWhileWriting(Object.self) }
 
     @Test("So does whatever the compiler does not know the type of", arguments: numberedTypes.indices)
-    func generically(index: Int) throws { try readWhileWriting(numberedTypes[index]) }
+    func generically(index: Int) throws { try readWhileWriting(numberedType(index)) }
 }
 
 /// Threads write with every operation and read in every way, stopped again and again wherever they

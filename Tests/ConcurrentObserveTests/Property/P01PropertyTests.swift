@@ -139,7 +139,7 @@ extension Promises.P01PropertyTests {
 
 extension Promises.P01PropertyTests {
     @Test("P1 Each of many observers receives each version of many writers once", arguments: numberedTypes.indices)
-    func severalWriters(index: Int) throws { try everyVersionOnce(numberedTypes[index]) }
+    func severalWriters(index: Int) throws { try everyVersionOnce(numberedType(index)) }
 
     private func everyVersionOnce<Value: Numbered>(_ type: Value.Type) throws {
         let property = Observed(Value(number: 0))

@@ -73,7 +73,7 @@ extension Promises.P02VersionsTests {
     }
 
     @Test("P2 By their versions the changes of several writers form one chain", arguments: numberedTypes.indices)
-    func chain(index: Int) throws { try oneChain(numberedTypes[index]) }
+    func chain(index: Int) throws { try oneChain(numberedType(index)) }
 
     private func oneChain<Value: Numbered>(_ type: Value.Type) throws {
         let property = Observed(Value(number: 0))
@@ -103,7 +103,7 @@ extension Promises.P02VersionsTests {
     }
 
     @Test("P2 A snapshot's value is that of its version, in each kind of memory", arguments: numberedTypes.indices)
-    func snapshots(index: Int) throws { try valueOfItsVersion(numberedTypes[index]) }
+    func snapshots(index: Int) throws { try valueOfItsVersion(numberedType(index)) }
 
     /// Every change adds one, so that the number shows which version has the value.
     private func valueOfItsVersion<Value: Numbered>(_ type: Value.Type) throws {

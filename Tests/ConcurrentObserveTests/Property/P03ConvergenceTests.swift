@@ -27,7 +27,7 @@ extension Promises.P03ConvergenceTests {
         "P3 When the writers have stopped, each observer's highest version has the value",
         arguments: numberedTypes.indices
     )
-    func converges(index: Int) throws { try everyObserverConverges(numberedTypes[index]) }
+    func converges(index: Int) throws { try everyObserverConverges(numberedType(index)) }
 
     private func everyObserverConverges<Value: Numbered>(_ type: Value.Type) throws {
         for _ in 0..<10 {

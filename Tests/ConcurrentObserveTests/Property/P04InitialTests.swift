@@ -149,7 +149,7 @@ extension Promises.P04InitialTests {
         "P4 Nothing falls between the initial value and the first change, nothing repeats",
         arguments: numberedTypes.indices
     )
-    func noGap(index: Int) throws { try everyLaterVersionOnce(numberedTypes[index]) }
+    func noGap(index: Int) throws { try everyLaterVersionOnce(numberedType(index)) }
 
     private func everyLaterVersionOnce<Value: Numbered>(_ type: Value.Type) throws {
         let property = Observed(Value(number: 0))

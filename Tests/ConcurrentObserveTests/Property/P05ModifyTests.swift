@@ -15,7 +15,7 @@ extension Promises.P05ModifyTests {
         "P5 Inside modify the property is read in every way, and has its earlier value",
         arguments: numberedTypes.indices
     )
-    func reads(index: Int) { readInside(numberedTypes[index]) }
+    func reads(index: Int) { readInside(numberedType(index)) }
 
     private func readInside<Value: Numbered>(_ type: Value.Type) {
         let property = Observed(Value(number: 1))
@@ -130,7 +130,7 @@ extension Promises.P05ModifyTests {
 
 extension Promises.P05ModifyTests {
     @Test("P5 A body that throws publishes nothing, and no observer is called", arguments: numberedTypes.indices)
-    func throwing(index: Int) { throwInside(numberedTypes[index]) }
+    func throwing(index: Int) { throwInside(numberedType(index)) }
 
     private func throwInside<Value: Numbered>(_ type: Value.Type) {
         let property = Observed(Value(number: 1))

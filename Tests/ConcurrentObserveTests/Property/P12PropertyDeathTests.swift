@@ -34,7 +34,7 @@ extension Promises.P12PropertyDeathTests {
         "P12 The end is delivered for a property that was never set, too, with each kind of value",
         arguments: numberedTypes.indices
     )
-    func neverSet(index: Int) throws { try die(numberedTypes[index]) }
+    func neverSet(index: Int) throws { try die(numberedType(index)) }
 
     private func die<Value: Numbered>(_ type: Value.Type) throws {
         let property = Slot(Observed(Value(number: 7)))

@@ -14,6 +14,10 @@ protocol Numbered: Sendable, Equatable {
 /// All of them, as types that the optimiser does not see.
 let numberedTypes: [any Numbered.Type] = [Int.self, Pair.self, Quad.self, String.self, Row.self, Object.self]
 
+/// One of them, as an argument that a generic function opens: Swift 6.2 does not open an array's
+/// element.
+func numberedType(_ index: Int) -> any Numbered.Type { numberedTypes[index] }
+
 /// One word, kept in the property.
 extension Int: Numbered {
     init(number: Int) { self = number }
