@@ -5,8 +5,12 @@ import ConcurrentObserveTesting
 import Synchronization
 import Testing
 
-@Suite("Values that an asynchronous function computes", .timeLimit(.minutes(1)), .leavesNothingBehind)
-struct AsyncDerivedTests {
+extension Promises {
+    @Suite("Values that an asynchronous function computes", .timeLimit(.minutes(1)), .leavesNothingBehind)
+    struct AsyncDerivedTests {}
+}
+
+extension Promises.AsyncDerivedTests {
     @Test("The value is pending, then the result; a change makes it pending before the setter returns")
     func results() async throws {
         let source = Observed(1)
