@@ -5,7 +5,7 @@
 # and runs that:
 #   Scripts/instrumented.sh [--portable] [--without-liburcu] mutants --list
 #   Scripts/instrumented.sh [--portable] [--without-liburcu] build [ARGUMENT…]
-#                         only builds .build/instrumented/release/stress; arguments go to `swift build`
+#         only builds .build/instrumented/release/stress; arguments go to `swift build`
 # --portable: in the form for systems without futex and membarrier, in .build/instrumented-portable.
 # --without-liburcu: with the trait LibURCU off, in .build/instrumented…-without-liburcu.
 set -euo pipefail
