@@ -88,6 +88,66 @@ struct StalenessTests {
         }
     }
 
+    @Test("A wait for the present ends with what etcd had, although others write, and asks at once")
+    func present() async throws {
+        let etcd = try await EtcdCluster()
+        let proxy = try Proxy(to: etcd.nodes[0].clientPort)
+        try await TestClient.with(etcd.urls[0]) { client in
+            // Nothing but the waits asks.
+            let mirror = mirror(proxy.url) {
+                $0.probeInterval = .seconds(60)
+                $0.maximumLag = .seconds(60)
+                $0.requestTimeout = .seconds(2)
+            }
+            try await withMirror(mirror) { mirror in
+                // So the present reaches the test before it reaches the mirror.
+                try proxy.command("delay 50")
+                for index in 1...20 {
+                    try await client.put("/t/n", "\(index)")
+                    if index % 2 == 0 { try await client.put("/other", "x") }
+                    try await mirror.waitUntilCurrent(within: .seconds(10))
+                    #expect(mirror.contents.value["/t/n"] == "\(index)")
+                }
+                try await client.delete("/t/n")
+                try await client.put("/other", "y")
+                try await mirror.waitUntilCurrent(within: .seconds(10))
+                #expect(mirror.contents.value["/t/n"] == nil)
+                // Many who wait at once share requests.
+                let asked = ContinuousClock.now
+                try await withThrowingTaskGroup(of: Void.self) { group in
+                    for _ in 0..<1_000 { group.addTask { try await mirror.waitUntilCurrent(within: .seconds(10)) } }
+                    try await group.waitForAll()
+                }
+                print("present: 1000 who waited at once were answered after \(asked.duration(to: .now))")
+            }
+        }
+    }
+
+    @Test(
+        "A wait for the present does not end while the watch keeps changes back, and says why",
+        arguments: ["swallow", "hang"]
+    )
+    func absent(fault: String) async throws {
+        let etcd = try await EtcdCluster()
+        let proxy = try Proxy(to: etcd.nodes[0].clientPort)
+        try await TestClient.with(etcd.urls[0]) { client in
+            let mirror = mirror(proxy.url) { $0.maximumLag = .seconds(60) }
+            try await withMirror(mirror) { mirror in
+                try proxy.command(fault)
+                try await client.put("/t/n", "1")
+                let error = await #expect(throws: MirrorError.self) {
+                    try await mirror.waitUntilCurrent(within: .milliseconds(700))
+                }
+                #expect(error?.code == .behind || error?.code == .unreachable)
+                #expect(mirror.contents.value["/t/n"] == nil)
+                try proxy.command("drop")
+                try proxy.command("allow")
+                try await mirror.waitUntilCurrent(within: .seconds(15))
+                #expect(mirror.contents.value["/t/n"] == "1")
+            }
+        }
+    }
+
     @Test(
         "The watch loses the last change of a range that then goes quiet, while others write or not: found in time",
         arguments: [false, true],

@@ -14,9 +14,9 @@ extension EngineMirror {
         var current = lag.found(first, position: store.position.value)
         while true {
             confirm(session, current, revisions: lag.revisions)
-            if state.value.isReady, !lag.isOverdue(at: .now) {
+            if state.value.isReady, !lag.isOverdue(at: .now), current != nil || !isWanted(wanted.value) {
                 let wake = ContinuousClock.now + configuration.probeInterval
-                try await Task.sleep(until: min(wake, lag.deadline ?? wake), clock: .continuous)
+                try await sleepUnlessWanted(until: min(wake, lag.deadline ?? wake))
                 if lag.isOverdue(at: .now) { continue }
                 current = lag.found(try await probe(session), position: store.position.value)
                 pause = .milliseconds(10)
@@ -54,6 +54,17 @@ extension EngineMirror {
         // A confirmation that is too old proves nothing: the next request asks again.
         guard let instant, instant.duration(to: .now) < configuration.longestAge else { return }
         becomeReady(session)
+    }
+
+    /// Whether a caller of `waitUntilCurrent` waits for a later confirmation than there is.
+    private func isWanted(_ instant: ContinuousClock.Instant?) -> Bool {
+        guard let instant else { return false }
+        return lag.value.confirmed.map { $0 < instant } ?? true
+    }
+
+    private func sleepUnlessWanted(until wake: ContinuousClock.Instant) async throws {
+        try? await wait(for: wanted.readOnly, within: ContinuousClock.now.duration(to: wake), "") { self.isWanted($0) }
+        try Task.checkCancellation()
     }
 
     /// Asks for the engine's newest revision.

@@ -14,6 +14,22 @@ extension EngineMirror {
         }
     }
 
+    /// Waits until the contents are those that the engine had when the call began, or later ones.
+    ///
+    /// The mirror asks the engine at once. Callers that come while it asks share the next request.
+    /// If the engine's newest revision is one of other keys, it has to look at the mirror's keys:
+    /// etcd reads all of them for that.
+    ///
+    /// - Throws: `MirrorError` after the limit: why the mirror is not ready, or `behind` if it is;
+    ///   `CancellationError`.
+    public func waitUntilCurrent(within limit: Duration) async throws {
+        let now = ContinuousClock.now
+        wanted.modify { $0 = max($0 ?? now, now) }
+        try await wait(for: lag, within: limit, "the engine has not confirmed the contents") { lag in
+            lag.confirmed.map { $0 >= now } ?? false
+        }
+    }
+
     /// Waits until the contents may count as current.
     ///
     /// - Throws: `MirrorError`: why they may not, after the limit; `CancellationError`.

@@ -53,6 +53,9 @@ public final class EngineMirror<Engine: MirrorEngine, Value: Sendable>: Service,
     }
     let present = Observed(Present())
 
+    /// The latest instant for which a caller waits to be confirmed.
+    let wanted = Observed<ContinuousClock.Instant?>(nil)
+
     /// Makes a mirror, which connects when ``run()`` is called.
     ///
     /// - Parameters:
