@@ -122,6 +122,7 @@ let package = Package(
             dependencies: [
                 "Command", "FlagServer", "HTTPEdge", "OpenFeature",
                 product("ConcurrentObserve", "ConcurrentObserve"),
+                product("ConcurrentObserveTesting", "ConcurrentObserve"),
                 product("HummingbirdTesting", "hummingbird"),
                 product("AsyncHTTPClient", "async-http-client"),
             ],

@@ -29,8 +29,8 @@ struct EventStream: Sendable {
     ///   - send: Returns when the client can take more; meanwhile changes wait in the mailboxes.
     /// - Throws: The error that `send` throws.
     func run(after seen: UInt64?, _ send: (ServerSentEvent) async throws -> Void) async throws {
-        metrics.open.increment()
-        defer { metrics.open.decrement() }
+        metrics.open.modify { $0 += 1 }
+        defer { metrics.open.modify { $0 -= 1 } }
         // Hands over one event at a time: a task that has one waits until the client takes it.
         let events = AsyncChannel<ServerSentEvent>()
         try await withGracefulShutdownHandler {
@@ -90,14 +90,17 @@ struct EventStream: Sendable {
 /// Reports to swift-metrics what the streams are doing.
 struct StreamMetrics: Sendable {
     /// Streams that go on.
-    let open: Meter
+    let open = Observed(0)
     /// Commits that clients were sent.
     let sent: Counter
     /// Commits that clients were not sent, since later ones came before they could take them.
     let dropped: Counter
+    private let reporting: ObservationToken
 
     init(factory: any MetricsFactory) {
-        open = Meter(label: "flag_streams_open", factory: factory)
+        let meter = Meter(label: "flag_streams_open", factory: factory)
+        // One number after the other, whichever streams begin and end at once.
+        reporting = open.observe(options: .initial, delivery: .serial()) { meter.set($0.new) }
         sent = Counter(label: "flag_events_sent_total", factory: factory)
         dropped = Counter(label: "flag_events_dropped_total", factory: factory)
     }

@@ -13,6 +13,7 @@ import ServiceLifecycle
 /// The service: its flags, its routes and what runs beside them.
 package struct FlagService: Sendable {
     package let flags = FeatureFlags()
+    let streams: StreamMetrics
     /// Where changes go to, and what is known of that place.
     package var source: FlagSource
     /// The services that run beside the requests.
@@ -25,6 +26,7 @@ package struct FlagService: Sendable {
 
     package init(_ edge: Edge) {
         self.edge = edge
+        streams = StreamMetrics(factory: edge.metrics)
         self.edge.readOnlyPaths = [EvaluationRoutes<FlagState>.path]
         source = .memory(flags)
     }
@@ -65,7 +67,7 @@ package struct FlagService: Sendable {
                 stream: EventStream(
                     flags: flags,
                     source: source,
-                    metrics: StreamMetrics(factory: metrics),
+                    metrics: streams,
                     heartbeat: heartbeat
                 ),
                 changes: Timer(label: "flag_change_duration_seconds", factory: metrics)

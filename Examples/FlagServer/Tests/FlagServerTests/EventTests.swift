@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ConcurrentObserve
+import ConcurrentObserveTesting
 @testable import FlagServer
 import HTTPEdge
 import Hummingbird
@@ -132,6 +134,7 @@ struct EventTests {
     @Test("Shutdown ends all streams, and says so")
     func shutdown() async throws {
         let service = quietService()
+        let open = service.streams.open.record(delivery: .serial())
         let clients = try await service.application.test(.live) { client in
             let port = client.port!
             let clients = (1...5).map { _ in
@@ -140,10 +143,11 @@ struct EventTests {
                     return try await reader.rest()
                 }
             }
-            try await service.waitForStreams(5)
+            try await open.expect([1, 2, 3, 4, 5])
             return clients
         }
         // The service has gone down by now.
+        try await open.expect([4, 3, 2, 1, 0])
         for client in clients {
             let events = try await client.value
             #expect(events.count == 2)
@@ -158,25 +162,17 @@ struct EventTests {
     @Test("When a client goes its stream ends")
     func clientGoes() async throws {
         let service = quietService()
+        let open = service.streams.open.record(delivery: .serial())
         try await service.application.test(.live) { client in
             let port = client.port!
             let reading = Task {
                 var reader = try await EventReader.connect(to: port)
                 return try await reader.rest()
             }
-            try await service.waitForStreams(1)
+            try await open.expect([1])
             reading.cancel()
             _ = await reading.result
-            try await service.waitForStreams(0)
-        }
-    }
-}
-
-extension FlagService {
-    /// Waits until so many streams go on; the suite's time limit ends a wait for ever.
-    fileprivate func waitForStreams(_ count: Int) async throws {
-        while !edge.metrics.text.contains("flag_streams_open \(count).0\n") {
-            try await Task.sleep(for: .milliseconds(5))
+            try await open.expect([0])
         }
     }
 }

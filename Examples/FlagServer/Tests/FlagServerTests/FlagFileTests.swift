@@ -26,8 +26,11 @@ struct FlagFileTests {
         try text.write(toFile: path, atomically: atomically, encoding: .utf8)
     }
 
-    private func waitUntil(_ condition: () async throws -> Bool) async throws {
-        while try await !condition() { try await Task.sleep(for: .milliseconds(5)) }
+    /// Waits until the file's flags are refused, with a message that has this text.
+    private func waitForError(_ text: String, _ service: FlagService) async throws {
+        try await service.source.status.first { status in
+            if case .error(let message) = status { message.contains(text) } else { false }
+        }
     }
 
     private func put(_ client: some TestClientProtocol, _ body: String) async throws -> Int {
@@ -64,11 +67,11 @@ struct FlagFileTests {
         #expect(service.flags.snapshot.version == 1)
         try await service.application.test(.live) { client in
             try write(#"{"dark-mode": {"enabled": true}, "bulk-export": {"enabled": true, "rollout": 5}}"#)
-            try await waitUntil { service.flags[.bulkExport].value.flag == Flag(isEnabled: true, rollout: 5) }
+            try await service.flags[.bulkExport].first { $0.flag == Flag(isEnabled: true, rollout: 5) }
             #expect(service.flags.snapshot.flags.map(\.version) == [0, 0, 1, 2, 2])
             #expect(!service.flags[.maintenance].value.flag.isEnabled)
             try write("{}", atomically: false)
-            try await waitUntil { !service.flags[.darkMode].value.flag.isEnabled }
+            try await service.flags[.darkMode].first { !$0.flag.isEnabled }
         }
     }
 
@@ -84,7 +87,7 @@ struct FlagFileTests {
         let service = await service()
         try await service.application.test(.live) { client in
             try write(text)
-            try await waitUntil { try await source(client).contains(message) }
+            try await waitForError(message, service)
             let state = try await source(client)
             #expect(state.contains(#""state":"failed""#))
             let refused = try await put(client, #"{"enabled": false}"#)
@@ -93,13 +96,13 @@ struct FlagFileTests {
             let kept = try String(contentsOfFile: path, encoding: .utf8)
             #expect(kept == text)
             try FileManager.default.removeItem(atPath: path)
-            try await waitUntil { try await source(client).contains("not there any more") }
+            try await waitForError("not there any more", service)
             #expect(service.flags[.darkMode].value.flag == Flag(isEnabled: true, rollout: 7))
             try write(text)
-            try await waitUntil { try await source(client).contains(message) }
+            try await waitForError(message, service)
             try write(#"{"dark-mode": {"enabled": true, "rollout": 8}}"#)
-            try await waitUntil { service.flags[.darkMode].value.flag.rollout == 8 }
-            try await waitUntil { try await source(client).contains("ready") }
+            try await service.flags[.darkMode].first { $0.flag.rollout == 8 }
+            try await service.source.status.first { $0 == .ready }
             let status = try await put(client, #"{"enabled": false}"#)
             #expect(status == 200)
         }
