@@ -242,7 +242,7 @@ class Fleet:
             number = version
 
     def check_outage(self):
-        """Without etcd every server keeps its flags, says that they are old, and changes nothing."""
+        """Without etcd every server keeps its flags, says that they are old, and changes nothing. It shows them to those that accept old ones."""
         for member in self.members:
             member.kill()
         for server in self.servers:
@@ -251,6 +251,8 @@ class Fleet:
             status, text = request("PUT", f"{server.url}/flags/dark-mode", {"enabled": False})
             if status != 503 or server.flags() != shown:
                 raise Broken(f"without etcd {server.name} answers a PUT {status}: {text}")
+            if (status := request("GET", f"{server.url}/flags")[0]) != 503:
+                raise Broken(f"without etcd {server.name} answers a GET that accepts nothing old {status}")
         self.wait("no server says that it is ready", lambda: all(request("GET", f"{server.url}/readyz")[0] == 503 for server in self.servers))
         self.wait("every provider is stale", lambda: all(provider.states[-1] != "READY" for provider in self.providers))
         for member in self.members:

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Two servers on one etcd, behind a proxy that gives each connection to the next of them: versions.py SERVER.
 
-etcd's answers reach the second server late. A client that says what it has seen must never see an older version, and a writer that says what
-it has read must change nothing that it has not read.
+etcd's answers reach the second server late. No client may see an older version, unless it accepts what a server has, and a writer that says
+what it has read must change nothing that it has not read.
 
 Exit codes: 0 all holds, 1 something does not.
 """
@@ -31,13 +31,15 @@ class Relay:
     """Forwards each connection to the next of some ports. What comes back is `delay` seconds late."""
 
     def __init__(self, *ports):
-        self.ports, self.delay, self.count, loop = ports, 0, 0, asyncio.new_event_loop()
+        self.ports, self.delay, self.count, self.tasks, loop = ports, 0, 0, set(), asyncio.new_event_loop()
         threading.Thread(target=loop.run_forever, daemon=True).start()
         listening = asyncio.run_coroutine_threadsafe(asyncio.start_server(self.accept, "127.0.0.1", 0), loop).result()
         self.url = f"http://127.0.0.1:{listening.sockets[0].getsockname()[1]}"
 
     async def accept(self, reader, writer):
         self.count += 1
+        # A loop refers to its tasks weakly.
+        self.tasks.add(asyncio.current_task())
         back, to = await asyncio.open_connection("127.0.0.1", self.ports[self.count % len(self.ports)])
         await asyncio.gather(self.forward(reader, to, False), self.forward(back, writer, True))
 
@@ -57,10 +59,11 @@ def version(tag):
     return int(tag.strip('"').rpartition(":")[2])
 
 
-def read(url, path, tag=None):
+def read(url, path, tag=None, accepts_stale=False):
     """The tag of what is there, and what it is; None if that is what the tag says. Asks again where a server is behind."""
     for _ in range(5):
-        status, text, headers = ask("GET", url + path, headers={"If-None-Match": tag} if tag else {})
+        headers = {"If-None-Match": tag} if tag else {"Cache-Control": "max-stale"} if accepts_stale else {}
+        status, text, headers = ask("GET", url + path, headers=headers)
         if status != 503:
             break
     must(status in (200, 304), f"GET {path} with {tag} is answered {status}: {text}")
@@ -118,40 +121,43 @@ class Parallel:
 
 
 class Reader:
-    """Reads a path again and again. Says what it has seen, or does not."""
+    """Reads a path again and again. Says what it has seen, or does not, or accepts what a server has."""
 
-    def __init__(self, url, path, is_silent=False):
-        self.url, self.path, self.is_silent = url, path, is_silent
+    def __init__(self, url, path, is_silent=False, accepts_stale=False):
+        self.url, self.path, self.is_silent, self.accepts_stale = url, path, is_silent or accepts_stale, accepts_stale
         self.tag, self.seen, self.answers, self.unchanged, self.back = None, 0, 0, 0, 0
 
     def __call__(self):
-        self.tag, content = read(self.url, self.path, None if self.is_silent else self.tag)
+        self.tag, content = read(self.url, self.path, None if self.is_silent else self.tag, self.accepts_stale)
         now = version(self.tag)
         self.answers, self.unchanged = self.answers + 1, self.unchanged + (content is None)
         self.back += now < self.seen
-        must(self.is_silent or now >= self.seen, f"{self.path} is of version {now} for a client that has seen {self.seen}")
+        must(self.accepts_stale or now >= self.seen, f"{self.path} is of version {now} for a client that has seen {self.seen}")
         must(content is None or content["version"] == now, f"{self.path} has the tag {self.tag} and is of version {content and content['version']}")
         self.seen = now
 
 
 class Follower:
-    """Follows the events for a while, then comes again."""
+    """Follows the events for a while, then comes again. Says what it has seen, or does not."""
 
-    def __init__(self, url):
-        self.url, self.seen, self.comings, self.received = url, None, 0, 0
+    def __init__(self, url, is_silent=False):
+        self.url, self.is_silent, self.seen, self.comings, self.received = url, is_silent, None, 0, 0
 
     def __call__(self):
-        for kind, identifier in events(self.url, self.seen, 3):
-            must(kind == ("change" if self.seen else "state"), f"a stream sends '{kind}' to a client that has seen {self.seen}")
-            must(self.seen is None or version(identifier) > version(self.seen), f"a stream goes from {self.seen} to {identifier}")
+        known = None if self.is_silent else self.seen
+        for number, (kind, identifier) in enumerate(events(self.url, known, 3)):
+            is_first = number == 0 and not known
+            must(kind == ("state" if is_first else "change"), f"a stream sends '{kind}' to a client that has said {known}")
+            must(self.seen is None or version(identifier) >= version(self.seen) + (not is_first), f"a stream goes from {self.seen} to {identifier}")
             self.seen, self.received = identifier, self.received + 1
         self.comings += 1
 
 
 def check_readers(proxy, seconds=8):
-    """While flags change, what a client reads here and there never goes back, if it says what it has seen."""
+    """While flags change, what a client reads here and there never goes back, whether or not it says what it has seen."""
     paths = ["/flags", "/flags/dark-mode"]
-    readers, silent, followers = [Reader(proxy.url, path) for path in paths], Reader(proxy.url, "/flags", True), [Follower(proxy.url) for _ in range(2)]
+    readers, silent = [Reader(proxy.url, path) for path in paths], [Reader(proxy.url, path, is_silent=True) for path in paths]
+    stale, followers = Reader(proxy.url, "/flags", accepts_stale=True), [Follower(proxy.url, is_silent) for is_silent in (False, True)]
     numbers, begun = iter(range(100_000)), time.monotonic()
 
     def change():
@@ -159,15 +165,16 @@ def check_readers(proxy, seconds=8):
         time.sleep(0.02)
 
     # A follower waits for changes, also when time is up.
-    Parallel(*readers, silent, *followers, until=lambda: time.monotonic() - begun > seconds, others=[change] * 4)
-    must(silent.back > 0, "a client that does not say what it has seen never went back: the check shows nothing")
-    for reader in readers:
+    Parallel(*readers, *silent, stale, *followers, until=lambda: time.monotonic() - begun > seconds, others=[change] * 4)
+    must(stale.back > 0, "a client that accepts what a server has never went back: the check shows nothing")
+    for reader in readers + silent:
         must(reader.answers > 20, f"{reader.path} was answered {reader.answers} times")
     comings, received = sum(one.comings for one in followers), sum(one.received for one in followers)
     must(comings > 4, f"the followers came {comings} times")
     print(f"versions: {next(numbers)} changes; {sum(reader.answers for reader in readers)} answers to clients that said what they had seen, "
           f"{sum(reader.unchanged for reader in readers)} of them 304, and {received} events in {comings} streams: none went back. "
-          f"{silent.back} of {silent.answers} did for a client that said nothing")
+          f"Nor did {sum(reader.answers for reader in silent)} answers to clients that said nothing. "
+          f"{stale.back} of {stale.answers} did for a client that accepted what a server had")
 
 
 def check_writers(proxy, total=60):
@@ -211,7 +218,7 @@ def check_late(etcd, relay, first, second):
         # The second server's answer to a change waits for the mirror, the refusal only for etcd.
         relay.delay = 1
         change()
-        late = read(second.url, "/flags")[0]
+        late = read(second.url, "/flags", accepts_stale=True)[0]
         must(late == stale, "the second server has the change at once: the check shows nothing")
         for tag, expected in [(lambda: stale, 412), (lambda: read(first.url, "/flags")[0], 200)]:
             for _ in range(5):
@@ -232,9 +239,12 @@ def check_limits(relay, first, second):
     must(3 < time.monotonic() - begun < 15, f"that took {time.monotonic() - begun:.1f} s")
     relay.delay = 3_600
     _, tag = write(first.url, {"dark-mode": 8})
-    for method, body, name in [("GET", None, "If-None-Match"), ("PATCH", {"dark-mode": {"enabled": True}}, "If-Match")]:
-        status, text, headers = ask(method, f"{second.url}/flags", body, {name: tag})
-        must(status == 503 and headers["Retry-After"], f"a server that is behind {tag} answers {method} {status}: {text}")
+    for method, body, said in [("GET", None, {"If-None-Match": tag}), ("GET", None, {}), ("PATCH", {"dark-mode": {"enabled": True}}, {"If-Match": tag})]:
+        status, text, headers = ask(method, f"{second.url}/flags", body, said)
+        must(status == 503 and headers["Retry-After"], f"a server that is behind {tag} answers {method} with {said} {status}: {text}")
+    must(version(read(second.url, "/flags", accepts_stale=True)[0]) < version(tag), "a server that is behind has the last change: the check shows nothing")
+    kinds = [kind for kind, _ in events(second.url, None, 1)]
+    must(kinds == ["state"], f"a server that is behind sends {kinds} to a new client")
     must(events(second.url, tag.strip('"'), 1) == [], "a server that is behind sends flags to a client that has seen more")
     print("versions: a server that stays behind answers 503, and ends the stream; a version that etcd has lost is waited for only once")
 

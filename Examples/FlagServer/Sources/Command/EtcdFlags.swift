@@ -113,11 +113,16 @@ extension EtcdMirror where Engine == EtcdEngine, Value == Flag {
         }
     }
 
-    /// Waits until the flags are those of a revision or later ones, five seconds at most.
-    fileprivate func reaches(_ version: UInt64) async -> Bool {
+    /// Waits until the flags are those of a revision, nil for the present one, or later ones; five
+    /// seconds at most.
+    fileprivate func reaches(_ version: UInt64?) async -> Bool {
         let asked = ContinuousClock.now
         do {
-            try await waitUntil(Int64(clamping: version), within: .seconds(5))
+            if let version {
+                try await waitUntil(Int64(clamping: version), within: .seconds(5))
+            } else {
+                try await waitUntilCurrent(within: .seconds(5))
+            }
             return true
         } catch {
             // etcd has confirmed the flags since the request came: it has lost the version, most

@@ -53,7 +53,8 @@ struct EventStream: Sendable {
     private func follow(after seen: UInt64?, _ events: AsyncChannel<ServerSentEvent>) async {
         if !source.hasFlags.value { await events.send(.waiting(source.state())) }
         guard await source.hasFlags.values(options: .initial).contains(true) else { return }
-        if let seen, await !source.reach(seen) {
+        // A new client has seen nothing in this stream: it receives what there is.
+        if await !source.reach(seen), seen != nil {
             // The client comes again, perhaps to another server.
             events.finish()
             return

@@ -9,8 +9,9 @@ import Metrics
 /// `GET /source`, and `GET /readyz`.
 ///
 /// Answers have the version as their entity tag. A change with `If-Match` is refused, 412, if
-/// another has come before it. A client that says by `If-None-Match` what it has seen, at this
-/// server or another, never receives an older version.
+/// another has come before it. No client receives an older version than it has seen, at this server
+/// or another: the server asks the source, but not for a client that says by `If-None-Match` what
+/// it has seen. `Cache-Control: max-stale` accepts what this server has.
 struct FlagRoutes: Sendable {
     let flags: FeatureFlags
     let source: FlagSource
@@ -69,7 +70,7 @@ struct FlagRoutes: Sendable {
             WriteCondition(name: name, versions: Set(tags.compactMap(source.version)))
         }
         // A writer that has read at another server is not stale.
-        try await reach(condition?.versions.max())
+        if let seen = condition?.versions.max() { try await reach(seen) }
         do {
             try await source.change(flags, condition)
         } catch is StaleWriter {
@@ -95,17 +96,19 @@ struct FlagRoutes: Sendable {
         _ content: () -> Content
     ) async throws -> Response {
         let seen = request.knownTags.compactMap(source.version)
-        try await reach(seen.max())
+        if source.hasFlags.value, !request.acceptsStale { try await reach(seen.max()) }
         let content = content()
         let answer = try answer(content)
         if seen.contains(content.version) { return Response(status: .notModified, headers: answer.headers) }
         return try answer.response(from: request, context: context)
     }
 
-    /// Waits for a version that the client has seen.
+    /// Waits for a version that the client has seen; nil if it does not say.
     private func reach(_ version: UInt64?) async throws {
-        guard let version, await !source.reach(version) else { return }
-        let message = "this server is behind version \(version), which the client has seen"
+        if await source.reach(version) { return }
+        let message =
+            version.map { "this server is behind version \($0), which the client has seen" }
+            ?? "\(source.state().source) does not confirm the flags: 'Cache-Control: max-stale' accepts older ones"
         throw HTTPError(.serviceUnavailable, headers: [.retryAfter: "1"], message: message)
     }
 

@@ -79,7 +79,12 @@ package struct FlagService: Sendable {
 
     /// The flags, for OpenFeature's protocols.
     package var provider: FlagProvider<FlagState> {
-        FlagProvider(flags.all, status: source.status, hasFlags: source.hasFlags) { states in
+        FlagProvider(
+            flags.all,
+            status: source.status,
+            hasFlags: source.hasFlags,
+            catchUp: { [source] in _ = await source.reach(nil) }
+        ) { states in
             let snapshot = FlagSnapshot(flags: states)
             let flags = states.map { state in
                 ProvidedFlag(

@@ -14,8 +14,8 @@ package struct FlagSource: Sendable {
     /// changed, or it is not known.
     let change: @Sendable ([Flag.Name: Flag], WriteCondition?) async throws -> Void
     /// Waits until the flags are at least as new as a version that a client has seen, perhaps at
-    /// another server. False if that takes too long.
-    let reach: @Sendable (UInt64) async -> Bool
+    /// another server; nil for any version that there is now. False if that takes too long.
+    let reach: @Sendable (UInt64?) async -> Bool
     let state: @Sendable () -> SourceState
     let status: ReadOnly<ProviderStatus>
     /// Whether there ever were flags from the source: until then, nothing is known of any flag.
@@ -28,7 +28,7 @@ package struct FlagSource: Sendable {
 
     package init(
         change: @escaping @Sendable ([Flag.Name: Flag], WriteCondition?) async throws -> Void,
-        reach: @escaping @Sendable (UInt64) async -> Bool = { _ in true },
+        reach: @escaping @Sendable (UInt64?) async -> Bool = { _ in true },
         state: @escaping @Sendable () -> SourceState,
         status: ReadOnly<ProviderStatus>,
         hasFlags: ReadOnly<Bool>,

@@ -20,6 +20,9 @@ extension Request {
         strong(tags(headers[.ifNoneMatch] ?? "").map { $0.hasPrefix("W/") ? String($0.dropFirst(2)) : $0 })
     }
 
+    /// Whether the client takes what there is, although it may be old.
+    package var acceptsStale: Bool { headers[.cacheControl]?.contains("max-stale") ?? false }
+
     private func tags(_ given: String) -> [String] { given.split(separator: ",").map { $0.filter { $0 != " " } } }
 
     private func strong(_ tags: [String]) -> [String] {

@@ -106,6 +106,7 @@ package struct FlagdSync<State: Sendable>: Service {
         try await withThrowingTaskGroup(of: Void.self) { group in
             group.addTask {
                 guard await known.contains(true) else { return }
+                await provider.catchUp()
                 for await commit in provider.commits.cancelOnGracefulShutdown() {
                     try await writer.write(.configuration(provider.show(commit.new).flagdConfiguration))
                 }
@@ -130,6 +131,7 @@ extension FlagdSync: RegistrableRPCService {
                 let error = RPCError(code: .unavailable, message: "there were no flags from the source yet")
                 return StreamingServerResponse(single: ServerResponse(error: error))
             }
+            await provider.catchUp()
             return StreamingServerResponse(
                 single: ServerResponse(message: .configuration(provider.present.flagdConfiguration))
             )
@@ -142,13 +144,13 @@ extension FlagdSync: RegistrableRPCService {
     private func register<Transport: ServerTransport>(
         _ method: String,
         with router: inout RPCRouter<Transport>,
-        _ answer: @escaping @Sendable (ServerContext) -> StreamingServerResponse<FlagdMessage>
+        _ answer: @escaping @Sendable (ServerContext) async throws -> StreamingServerResponse<FlagdMessage>
     ) {
         router.registerHandler(
             forMethod: MethodDescriptor(fullyQualifiedService: "flagd.sync.v1.FlagSyncService", method: method),
             deserializer: IgnoredRequest(),
             serializer: FlagdMessage.Serializer()
-        ) { _, context in answer(context) }
+        ) { _, context in try await answer(context) }
     }
 }
 

@@ -34,6 +34,8 @@ package struct FlagProvider<State: Sendable>: Sendable {
     let status: ReadOnly<ProviderStatus>
     /// Whether there ever were flags from the source: until then, nothing is known of any flag.
     let hasFlags: ReadOnly<Bool>
+    /// Waits a while for what the source has now: a client comes from a server that showed it.
+    let catchUp: @Sendable () async -> Void
     /// How the states of one commit are shown.
     let show: @Sendable ([State]) -> ProvidedFlags
 
@@ -41,9 +43,11 @@ package struct FlagProvider<State: Sendable>: Sendable {
         _ all: PropertyList<Observed<State>>,
         status: ReadOnly<ProviderStatus>,
         hasFlags: ReadOnly<Bool>,
+        catchUp: @escaping @Sendable () async -> Void,
         show: @escaping @Sendable ([State]) -> ProvidedFlags
     ) {
-        (self.all, self.status, self.hasFlags, self.show) = (all, status, hasFlags, show)
+        (self.all, self.status, self.hasFlags) = (all, status, hasFlags)
+        (self.catchUp, self.show) = (catchUp, show)
     }
 
     /// All flags, as they are now.

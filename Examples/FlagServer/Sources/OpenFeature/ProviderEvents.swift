@@ -40,6 +40,7 @@ package struct ProviderEvents<State: Sendable>: Sendable {
 
     package func add(to router: Router<EdgeContext>) {
         router.stream("provider/events") { _, send in
+            if provider.hasFlags.value { await provider.catchUp() }
             for await event in events { try await send(ByteBuffer(string: event)) }
         }
     }

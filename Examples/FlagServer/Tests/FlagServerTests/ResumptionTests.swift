@@ -37,7 +37,7 @@ struct ResumptionTests {
         var service = quietService()
         service.source = FlagSource(
             change: { _, _ in },
-            reach: { $0 <= 5 },
+            reach: { $0.map { $0 <= 5 } ?? false },
             state: { SourceState(source: "test", state: "stale") },
             status: Observed(.ready).readOnly,
             hasFlags: Observed(true).readOnly,
@@ -55,6 +55,12 @@ struct ResumptionTests {
                 try await client.execute(uri: "/flags", method: .patch, headers: [.ifMatch: "\"\(seen)\""], body: body)
                 {
                     #expect($0.status.code == written)
+                }
+            }
+            // The source does not confirm what there is.
+            for (headers, status) in [([:], 503), ([.cacheControl: "max-stale"], 200)] as [(HTTPFields, Int)] {
+                try await client.execute(uri: "/flags", method: .get, headers: headers) {
+                    #expect($0.status.code == status)
                 }
             }
         }
