@@ -69,7 +69,8 @@ public final class WhileObserved<Value: Sendable>: ObservableProperty {
         let token = property.attach(observer)
         // After the observer is there: it receives all that the run does.
         runs.addObserver()
-        return token.onEnd { [runs] _ in runs.removeObserver() }
+        // Weak: the runs retain the property, which would retain the observation.
+        return token.onEnd { [weak runs] _ in runs?.removeObserver() }
     }
 
     /// Attaches an observer without retaining this object; nil once it is gone.

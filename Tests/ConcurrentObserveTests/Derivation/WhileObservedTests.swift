@@ -5,7 +5,7 @@ import ConcurrentObserveTesting
 import Synchronization
 import Testing
 
-@Suite("While observed", .timeLimit(.minutes(2)))
+@Suite("While observed", .leavesNothingBehind, .timeLimit(.minutes(2)))
 struct WhileObservedTests {
     /// Counts the runs that have begun, and those that go on.
     private final class Runs: Sendable {
@@ -52,13 +52,16 @@ struct WhileObservedTests {
     func oneAtATime() async throws {
         let runs = Runs()
         let mayReturn = Observed(false)
+        let isCancelled = Observed(false)
         let property = WhileObserved(0) { _ in
             await runs.run()
+            isCancelled.value = true
+            // In a task of its own, which is not cancelled.
             await Task { _ = try? await mayReturn.first { $0 } }.value
         }
         await property.observe { _ in }.cancelAndWait()
+        try await isCancelled.first(timeout: .seconds(20)) { $0 }
         let token = property.observe { _ in }
-        try await runs.begun.first(timeout: .seconds(20)) { $0 == 1 }
         try await Task.sleep(for: .milliseconds(20))
         #expect(runs.begun.value == 1)
         mayReturn.value = true
