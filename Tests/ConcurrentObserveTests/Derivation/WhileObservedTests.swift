@@ -5,8 +5,12 @@ import ConcurrentObserveTesting
 import Synchronization
 import Testing
 
-@Suite("While observed", .leavesNothingBehind, .timeLimit(.minutes(2)))
-struct WhileObservedTests {
+extension Promises {
+    @Suite("A source that runs while it is observed", .leavesNothingBehind, .timeLimit(.minutes(2)))
+    struct WhileObservedTests {}
+}
+
+extension Promises.WhileObservedTests {
     /// Counts the runs that have begun, and those that go on.
     private final class Runs: Sendable {
         let begun = Observed(0)
