@@ -53,7 +53,8 @@ private final class RunWitness: Sendable {
             property.value = counts.begun.add(1, ordering: .relaxed).newValue
             let going = counts.going.add(1, ordering: .relaxed).newValue
             round.check(going == 1, "P24.one-run", "\(going) runs go on at a time")
-            while !Task.isCancelled { await Task.yield() }
+            // Until it is cancelled. No loop: it would starve who waits for the end of the run.
+            try? await Task.sleep(for: .seconds(1_000))
             counts.isEnding.store(true, ordering: .relaxed)
             for _ in 0..<8 { await Task.yield() }
             counts.isEnding.store(false, ordering: .relaxed)
@@ -68,15 +69,20 @@ private final class RunWitness: Sendable {
         property.observe { _ in checkUserCode("callback") }
     }
 
-    /// Waits for the end of the last run, and for the run of another observer.
+    /// Waits for the end of the last run, and for the runs of other observers. All but the first of
+    /// these may come while a run ends.
     func settle() {
-        let hasEnded = waitWhileMoving({ begun }) { counts.going.load(ordering: .relaxed) == 0 }
-        round.check(hasEnded, "P24.run-ends", "there is no observer, and a run goes on")
-        let token = observe()
-        let hasBegun = waitWhileMoving({ begun }) { counts.going.load(ordering: .relaxed) == 1 }
-        round.check(hasBegun, "P24.run-begins", "there is an observer, and no run begins")
-        token.cancelAndWaitBlocking()
-        let hasEndedAgain = waitWhileMoving({ begun }) { counts.going.load(ordering: .relaxed) == 0 }
-        round.check(hasEndedAgain, "P24.run-ends", "the observer is gone, and the run goes on")
+        wait(for: 0, "P24.run-ends", "there is no observer, and a run goes on")
+        for _ in 0..<20 where round.violations.isEmpty {
+            let token = observe()
+            wait(for: 1, "P24.run-begins", "there is an observer, and no run begins")
+            token.cancelAndWaitBlocking()
+        }
+        wait(for: 0, "P24.run-ends", "the last observer is gone, and a run goes on")
+    }
+
+    private func wait(for going: UInt64, _ invariant: String, _ failure: String) {
+        let isSo = waitWhileMoving({ begun }) { counts.going.load(ordering: .relaxed) == going }
+        round.check(isSo, invariant, failure)
     }
 }
