@@ -47,8 +47,11 @@ public struct PersistentDictionary<Key: Hashable & Sendable, Value: Sendable>: S
         for (key, value) in dictionary { self[key] = value }
     }
 
+    /// The number of keys.
     @inlinable
     public var count: Int { entries.count }
+
+    /// Whether there is no key.
     @inlinable
     public var isEmpty: Bool { entries.isEmpty }
 
