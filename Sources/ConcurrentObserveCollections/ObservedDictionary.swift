@@ -82,7 +82,7 @@ public struct ObservedElement<Key: Hashable & Sendable, Value: Sendable>: Observ
         nonmutating set { modify { value in value = newValue } }
     }
 
-    /// Changes the value in place, as ``/ConcurrentObserve/Observed/modify(_:)`` does. No other
+    /// Changes the value in place, as `modify` of an `Observed` does. No other
     /// change of the dictionary comes between reading and writing.
     ///
     /// - Parameter body: Receives the key's value, or nil. Leaving nil removes the key.
