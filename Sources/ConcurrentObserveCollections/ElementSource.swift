@@ -3,25 +3,28 @@
 #if Collections
 public import ConcurrentObserve
 public import HashTreeCollections
-public import Synchronization
+import Synchronization
 
 /// The property that the observers of one key are attached to.
 ///
 /// It is there while the key has observers: `users` counts them. Once there is none, the source is
 /// dead, and the next observer makes another one.
 @usableFromInline
-internal final class ElementSource<Value: Sendable>: Sendable {
-    private let users = Atomic(1)
-    @usableFromInline internal let state = AtomicLazyReference<State>()
+internal final class ElementSource<Value: Sendable>: @unchecked Sendable {
+    // Unchecked: `lock` guards the variables.
+    private let lock = Lock()
+    private var users = 1
+    private var present: State?
+    /// The latest change that came before the property had begun.
+    private var early: (value: Value?, version: UInt64)?
 
     @usableFromInline
     internal final class State: @unchecked Sendable {
-        // Unchecked: only bodies of the property's `modify` use the variable.
+        // Unchecked: only commits to the property use the variable.
         @usableFromInline let property: Observed<Value?>
         /// The latest version of the dictionary that the property has seen.
         @usableFromInline var version: UInt64
 
-        @usableFromInline
         init(_ value: Value?, _ version: UInt64) {
             property = Observed(value, version: version)
             self.version = version
@@ -30,50 +33,57 @@ internal final class ElementSource<Value: Sendable>: Sendable {
 
     /// Adds a user. Returns false if the source is dead.
     func enter() -> Bool {
-        var count = users.load(ordering: .relaxed)
-        while count > 0 {
-            // Relaxed, all: the table's lock orders what users see, and nothing else depends on the
-            // count.
-            let result = users.weakCompareExchange(expected: count, desired: count + 1, ordering: .relaxed)
-            if result.exchanged { return true }
-            count = result.original
+        lock.withLock {
+            if users == 0 { return false }
+            users += 1
+            return true
         }
-        return false
     }
 
-    /// Removes a user. The last one leaves a dead source.
-    func leave() { users.wrappingSubtract(1, ordering: .relaxed) }
-
-    @usableFromInline
-    var isAlive: Bool { users.load(ordering: .relaxed) > 0 }
-
-    /// The property. It begins with the first value that a thread gives: the thread that made the
-    /// source, or one that changed the dictionary since.
-    func property(_ value: Value?, _ version: UInt64) -> Observed<Value?> {
-        (state.load() ?? state.storeIfNil(State(value, version))).property
+    /// Removes a user. The last one leaves a dead source, without its value.
+    func leave() {
+        let last = lock.withLock { () -> State? in
+            users -= 1
+            return users == 0 ? present.take() : nil
+        }
+        withExtendedLifetime(last) {}
     }
+
+    var isAlive: Bool { lock.withLock { users > 0 } }
 
     /// The property, if it has begun.
-    var property: Observed<Value?>? { state.load()?.property }
+    var property: Observed<Value?>? { lock.withLock { present?.property } }
 
-    /// Changes the property to the value that the key has at a version of the dictionary, unless it
-    /// has a later one: changes that race arrive in any order.
-    @inlinable
-    func update(to value: Value?, at version: UInt64) {
-        let state = state.load() ?? state.storeIfNil(State(value, version))
-        try? state.property.modify { element throws(Overtaken) in
-            guard version > state.version else { throw Overtaken() }
-            state.version = version
-            element = value
+    /// The property. It begins with the value that the caller has read after the source was in the
+    /// table, or with a later change. An earlier change does not begin it: another one may have
+    /// been announced before the source was in the table.
+    func property(_ value: Value?, _ version: UInt64) -> Observed<Value?> {
+        let (state, unused) = lock.withLock { () -> (State, (value: Value?, version: UInt64)?) in
+            if let present { return (present, nil) }
+            let early = self.early.take()
+            let isLater = early.map { $0.version > version } ?? false
+            let state = isLater ? State(early!.value, early!.version) : State(value, version)
+            if users > 0 { present = state }
+            return (state, early)
         }
+        withExtendedLifetime(unused) {}
+        return state.property
     }
-}
 
-/// A later value is there.
-@usableFromInline
-internal struct Overtaken: Error {
-    @inlinable
-    init() {}
+    /// Returns the state to be changed to the value that the key has at a version of the
+    /// dictionary. Nil if the property has not begun: then it begins with this value, or a later
+    /// one.
+    @usableFromInline
+    func state(for value: Value?, at version: UInt64) -> State? {
+        let (state, unused) = lock.withLock { () -> (State?, (value: Value?, version: UInt64)?) in
+            if present != nil || users == 0 { return (present, nil) }
+            if let early, early.version > version { return (nil, nil) }
+            defer { early = (value, version) }
+            return (nil, early)
+        }
+        withExtendedLifetime(unused) {}
+        return state
+    }
 }
 
 /// The sources of a dictionary's observed keys.
@@ -84,12 +94,15 @@ internal struct Overtaken: Error {
 internal final class ElementTable<Key: Hashable & Sendable, Value: Sendable>: @unchecked Sendable {
     // Unchecked: `lock` guards the variables.
     @usableFromInline typealias Sources = TreeDictionary<Key, ElementSource<Value>>
+    @usableFromInline typealias Contents = PersistentDictionary<Key, Value>
 
     private let lock = Lock()
     private var present: Sources = [:]
     private var changes = 0
     /// With this many sources, the next one is added without the dead ones.
     private var limit = 16
+    /// The observation of the dictionary. Nil once that is gone.
+    private var following: ObservationToken?
 
     @usableFromInline
     init() {}
@@ -119,14 +132,60 @@ internal final class ElementTable<Key: Hashable & Sendable, Value: Sendable>: @u
         }
     }
 
-    /// Updates the sources of the keys that a change of the dictionary concerns.
+    /// Observes the dictionary, and again if all observations of its contents are cancelled.
     @inlinable
-    func follow(_ change: Change<PersistentDictionary<Key, Value>>) {
+    func follow(_ contents: Observed<Contents>, options: ObservationOptions = []) {
+        keep(contents.observe(options: options) { [self] change in follow(change) }) { [weak self, weak contents] in
+            if let contents { self?.follow(contents, options: .initial) }
+        }
+    }
+
+    /// Keeps the observation of the dictionary.
+    @usableFromInline
+    func keep(_ token: ObservationToken, again: @escaping @Sendable () -> Void) {
+        let old = lock.withLock {
+            defer { following = token }
+            return following
+        }
+        withExtendedLifetime(old) {}
+        token.onEnd { [weak self] end in if end == .cancelled, self?.isOpen == true { again() } }
+    }
+
+    private var isOpen: Bool { lock.withLock { following != nil } }
+
+    /// Ends the observations of all keys: the dictionary is gone.
+    @usableFromInline
+    func close() {
+        let (sources, token) = lock.withLock { () -> (Sources, ObservationToken?) in
+            defer { present = [:] }
+            return (present, following.take())
+        }
+        withExtendedLifetime((sources, token)) {}
+    }
+
+    /// Updates the sources of the keys that a change of the dictionary concerns: as one, so that no
+    /// reader of several keys sees a part of the change. (P19) With `.initial`, of all keys.
+    @inlinable
+    func follow(_ change: Change<Contents>) {
         let sources = sources
-        guard !sources.isEmpty, let old = change.old else { return }
-        for key in change.new.keys(changedSince: old) {
-            guard let source = sources[key], source.isAlive else { continue }
-            source.update(to: change.new[key], at: change.version)
+        if sources.isEmpty { return }
+        let keys = change.old.map { old in change.new.keys(changedSince: old) } ?? sources.map(\.key)
+        var states: [(state: ElementSource<Value>.State, value: Value?)] = []
+        for key in keys {
+            guard let source = sources[key] else { continue }
+            let value = change.new[key]
+            // Inserted and removed again.
+            if let old = change.old, value == nil, old[key] == nil { continue }
+            if let state = source.state(for: value, at: change.version) { states.append((state, value)) }
+        }
+        if states.isEmpty { return }
+        // Changes that race arrive in any order: a later one is not undone.
+        let version = change.version
+        PropertyList(states.map(\.state.property)).commit { draft in
+            for (state, value) in states where version > state.version {
+                state.version = version
+                draft[state.property] = value
+            }
         }
     }
 }

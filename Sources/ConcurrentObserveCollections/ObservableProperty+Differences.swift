@@ -36,25 +36,27 @@ extension ObservableProperty {
     /// }
     /// ```
     ///
-    /// When a key is removed or assigned, the observation of its earlier value is cancelled. When
-    /// this observation ends, all are. (P8)
+    /// When a key is removed or assigned, the token of its earlier value's observation is released.
+    /// When this observation has ended, all are: after `cancelAndWait()` has returned, none goes
+    /// on. (P9, P10)
     ///
     /// - Parameter observe: Returns the token of an observation of a value. Called once for each
-    ///   value, one at a time and under no lock, on threads that change the dictionary; for the
-    ///   present values, before this method returns.
+    ///   assignment, one at a time and under no lock, on threads that change the dictionary; for
+    ///   the present values, before this method returns.
     /// - Returns: The token that keeps all the observations going.
     public func observeEach<Key, Element>(
         _ observe: @escaping @Sendable (Key, Element) -> ObservationToken
     ) -> ObservationToken where Value == PersistentDictionary<Key, Element> {
         let tokens = TokensByKey<Key>()
-        return observeDifferences(options: .initial, delivery: .serial(buffering: .latest)) { difference, _ in
+        return self.observe(options: .initial, delivery: .serial(buffering: .latest)) { change, observation in
+            let difference = change.new.difference(from: change.old ?? [:])
             for (key, _) in difference.removed { tokens.byKey[key] = nil }
-            for (key, _, value) in difference.updated {
+            let assigned = difference.updated.map { ($0.key, $0.new) } + difference.inserted.map { ($0.key, $0.value) }
+            for (key, value) in assigned where observation.isActive {
                 // Before the next begins, so that no change is delivered to both.
                 tokens.byKey[key] = nil
                 tokens.byKey[key] = observe(key, value)
             }
-            for (key, value) in difference.inserted { tokens.byKey[key] = observe(key, value) }
         }
     }
 }

@@ -19,7 +19,8 @@ public import ConcurrentObserve
 ///
 /// ``contents`` is a property like any other: groups commit it together with others, derived values
 /// read it, and its changes have the versions 1, 2, 3, … A change costs the same with ten keys or a
-/// million. An observer of one key costs the changes of other keys nothing.
+/// million. While keys are observed, a change also looks for the keys that it concerns, and calls
+/// only their observers.
 public final class ObservedDictionary<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// All keys with their values.
     ///
@@ -27,7 +28,6 @@ public final class ObservedDictionary<Key: Hashable & Sendable, Value: Sendable>
     /// where all code of such a body runs. (P5)
     public let contents: Observed<PersistentDictionary<Key, Value>>
     @usableFromInline internal let elements: ElementTable<Key, Value>
-    @usableFromInline internal let following: ObservationToken
 
     /// Makes a dictionary, at version 0.
     ///
@@ -36,12 +36,13 @@ public final class ObservedDictionary<Key: Hashable & Sendable, Value: Sendable>
     ///   - label: A name for diagnostics.
     @inlinable
     public init(_ contents: PersistentDictionary<Key, Value> = [:], label: String = "") {
-        let elements = ElementTable<Key, Value>()
         self.contents = Observed(contents, label: label)
-        self.elements = elements
+        elements = ElementTable()
         // The first observer, so the observers of single keys are called before others.
-        following = self.contents.observe { change in elements.follow(change) }
+        elements.follow(self.contents)
     }
+
+    deinit { elements.close() }
 
     /// The value of a key, as a property: nil while the key has none.
     ///
@@ -55,10 +56,15 @@ public final class ObservedDictionary<Key: Hashable & Sendable, Value: Sendable>
 /// It retains the dictionary; its observations do not, and end with the dictionary. (P11, P12)
 ///
 /// The thread that changes the dictionary calls the key's observers, before those of `contents`. An
-/// observer receives only the changes of its key, the assignment of an equal value among them. Of
-/// several changes that race, it may receive only the last. The versions grow by one with each
-/// change that is delivered. They begin where the dictionary's are, and do so again after a time
-/// without observers.
+/// observer receives only the changes of its key, the assignment of an equal value among them. If
+/// several threads change the key at once, it may receive only the last of these changes. (P1)
+///
+/// The keys that one change concerns change together, so a group or a derived value of several keys
+/// sees all of it. It comes after the change of `contents`: for a value of both, read only
+/// `contents`. (P19, P23)
+///
+/// While the key is observed its versions grow by one with each change that is delivered. They
+/// continue those of the dictionary, and never go back. (P2)
 public struct ObservedElement<Key: Hashable & Sendable, Value: Sendable>: ObservableProperty {
     @usableFromInline internal let dictionary: ObservedDictionary<Key, Value>
     /// The key.
@@ -101,8 +107,8 @@ public struct ObservedElement<Key: Hashable & Sendable, Value: Sendable>: Observ
 
     /// The key's value and its version, which belong together. Never waits for a change.
     ///
-    /// The version is the observed property's; while the key has no observer, the dictionary's.
-    /// Right after a change by another thread, the snapshot may still have the earlier value.
+    /// While the key has no observer, the version is the dictionary's. Right after a change by
+    /// another thread, the snapshot may still have the earlier value.
     public func snapshot() -> (value: Value?, version: UInt64) {
         while true {
             let source = source

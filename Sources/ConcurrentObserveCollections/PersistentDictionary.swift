@@ -15,7 +15,7 @@ import Synchronization
 /// limits.modify { limits in limits["upload"] = 10 }
 /// ```
 ///
-/// The order of the keys is arbitrary. It is a compressed hash-array mapped prefix tree
+/// The order of the keys is arbitrary. The dictionary is a compressed hash-array mapped prefix tree
 /// (Steindorfer and Vinju, "Optimizing Hash-Array Mapped Tries for Fast and Lean Immutable JVM
 /// Collections", OOPSLA 2015), the one in swift-collections, with a list of the last assignments.
 public struct PersistentDictionary<Key: Hashable & Sendable, Value: Sendable>: Sendable {
@@ -100,7 +100,7 @@ internal final class Assignment<Key: Sendable>: @unchecked Sendable {
     deinit {
         // In a loop: a long list would overflow the stack.
         var next = before.take()
-        while let present = next, isKnownUniquelyReferenced(&next) { next = present.before.take() }
+        while isKnownUniquelyReferenced(&next) { next = next!.before.take() }
     }
 }
 
@@ -155,8 +155,8 @@ extension PersistentDictionary {
         public var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && removed.isEmpty }
     }
 
-    /// Returns what has changed since `old`, an earlier copy. Any other dictionary gives a correct
-    /// result, too, in which every common key is updated.
+    /// Returns what has changed since `old`, an earlier copy. With any other dictionary the result is
+    /// correct, too: it updates every key that both have by assignments of their own.
     ///
     /// It says nothing of what happened in between: a key that was removed and inserted again is
     /// updated.

@@ -176,6 +176,71 @@ struct ObservedDictionaryTests {
         try await seen.expect([2, nil, 7])
     }
 
+    @Test("Keys that one change assigns change together (P20, P23)")
+    func together() async throws {
+        let numbers = ObservedDictionary(["a": 0, "b": 0])
+        let sum = Derived(numbers["a"], numbers["b"]) { a, b in a! + b! }
+        let pair = Group(numbers["a"], numbers["b"])
+        let sums = sum.record(), pairs = Mutex<[Int]>([])
+        let token = pair.observe { change in pairs.withLock { $0.append(change.new.0! + change.new.1!) } }
+        let writer = Task.detached {
+            for number in 1...2_000 {
+                numbers.contents.modify { contents in
+                    contents["a"] = number
+                    contents["b"] = -number
+                }
+            }
+        }
+        for _ in 0..<2_000 {
+            let (a, b) = pair.value
+            #expect(a! + b! == 0)
+        }
+        await writer.value
+        try sums.expectNoEvents()
+        #expect(pairs.withLock { $0.allSatisfy { $0 == 0 } && !$0.isEmpty })
+        withExtendedLifetime(token) {}
+    }
+
+    @Test("A change that is announced late begins no key that has a later value (P3)")
+    func late() async throws {
+        let flags = ObservedDictionary<Int, Int>()
+        for round in 1...2_000 {
+            async let first: Void = { flags[0].value = 2 * round }()
+            async let second: Void = { flags[0].value = 2 * round + 1 }()
+            let latest = LatestValue()
+            let token = flags[0].observe(options: .initial) { change in latest.note(change) }
+            _ = await (first, second)
+            #expect(latest.value == flags[0].value)
+            await token.cancelAndWait()
+        }
+    }
+
+    @Test("A cancellation of all observations of the contents ends no observation of a key (P8)")
+    func cancelAll() async throws {
+        let flags = ObservedDictionary(["a": 1])
+        let seen = flags["a"].record()
+        flags.contents.cancelAllObservations()
+        try await whenQuiet()
+        flags["a"].value = 2
+        try await seen.expect([2])
+        #expect(flags["a"].snapshot().value == 2)
+    }
+
+    @Test("A value that is gone is released, whether its key was observed or not (P14)")
+    func released() async throws {
+        let cars = ObservedDictionary<Int, Car>()
+        weak var car: Car?
+        do {
+            let made = Car(1)
+            car = made
+            cars[0].value = made
+        }
+        await cars[0].observe { _ in }.cancelAndWait()
+        cars[0].value = nil
+        try await whenQuiet()
+        #expect(car == nil)
+    }
+
     // MARK: - Races
 
     @Test("Observers that come and go beside writers receive the last value of their key (P3, P4)")

@@ -11,10 +11,10 @@
 /// ```
 ///
 /// A *run* is one call of the function, in a task of its own. The first observer starts a run, and
-/// receives every change that the run makes. When the last observation has ended, and no other has
-/// begun within the grace time, the run's task is cancelled. The next run starts only after the
-/// last one has returned, so there is never more than one. A function that returns earlier is not
-/// called again before the property was unobserved for the grace time.
+/// receives every change that the run makes. When the last observation has ended, its last callback
+/// has returned, and no other has begun within the grace time, the run's task is cancelled. The next run starts only after the
+/// last one has returned, so there is never more than one. A function that returns while the
+/// property is observed is not called again before it was unobserved for the grace time.
 ///
 /// Every form of observing counts: closures, sequences, `first(where:)`, bindings, groups, and
 /// derived values that are observed. Reading the value starts no run, and finds what the last run
@@ -122,6 +122,9 @@ private final class Runs: @unchecked Sendable {
         waiter?.resume()
     }
 
+    // The functions that take the lock are apart and not inlined: in an asynchronous function that
+    // waits for a continuation, the optimiser of Swift 6.3.1 loses the code behind the wait.
+
     private func makeRuns() async {
         repeat {
             await withTaskGroup { group in
@@ -136,20 +139,34 @@ private final class Runs: @unchecked Sendable {
     private func unobserved() async {
         while true {
             await withCheckedContinuation { continuation in
-                let isObserved = lock.withLock { () -> Bool in
-                    guard observers > 0, !hasEnded else { return false }
-                    waiter = continuation
-                    return true
-                }
-                if !isObserved { continuation.resume() }
+                if !keep(continuation) { continuation.resume() }
             }
-            let before = lock.withLock { departures }
+            let before = departureCount()
             await rest()
-            if lock.withLock({ hasEnded || (observers == 0 && departures == before) }) { return }
+            if isUnobserved(since: before) { return }
         }
     }
 
+    /// Keeps a continuation until the last observer has gone. Returns false if it has.
+    @inline(never)
+    private func keep(_ continuation: CheckedContinuation<Void, Never>) -> Bool {
+        lock.withLock {
+            guard observers > 0, !hasEnded else { return false }
+            waiter = continuation
+            return true
+        }
+    }
+
+    @inline(never)
+    private func departureCount() -> Int { lock.withLock { departures } }
+
+    @inline(never)
+    private func isUnobserved(since before: Int) -> Bool {
+        lock.withLock { hasEnded || (observers == 0 && departures == before) }
+    }
+
     /// Returns whether no other run is needed. If so, the next observer starts a task.
+    @inline(never)
     private func isOver() -> Bool {
         lock.withLock {
             guard observers == 0 || hasEnded else { return false }
