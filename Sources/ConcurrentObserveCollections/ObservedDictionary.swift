@@ -59,7 +59,7 @@ public final class ObservedDictionary<Key: Hashable & Sendable, Value: Sendable>
 /// observer receives only the changes of its key, the assignment of an equal value among them. If
 /// several threads change the key at once, it may receive only the last of these changes. (P1)
 ///
-/// The keys that one change concerns change together, so a group or a derived value of several keys
+/// The keys that a change concerns change together, so a group or a derived value of several keys
 /// sees all of it. It comes after the change of `contents`: for a value of both, read only
 /// `contents`. (P19, P23)
 ///

@@ -155,8 +155,8 @@ extension PersistentDictionary {
         public var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && removed.isEmpty }
     }
 
-    /// Returns what has changed since `old`, an earlier copy. With any other dictionary the result is
-    /// correct, too: it updates every key that both have by assignments of their own.
+    /// Returns what has changed since `old`, an earlier copy. With any other dictionary the result
+    /// is correct, too: it updates every key that both have by assignments of their own.
     ///
     /// It says nothing of what happened in between: a key that was removed and inserted again is
     /// updated.

@@ -176,7 +176,7 @@ struct ObservedDictionaryTests {
         try await seen.expect([2, nil, 7])
     }
 
-    @Test("Keys that one change assigns change together (P20, P23)")
+    @Test("Keys that a change assigns change together (P20, P23)")
     func together() async throws {
         let numbers = ObservedDictionary(["a": 0, "b": 0])
         let sum = Derived(numbers["a"], numbers["b"]) { a, b in a! + b! }

@@ -11,10 +11,11 @@
 /// ```
 ///
 /// A *run* is one call of the function, in a task of its own. The first observer starts a run, and
-/// receives every change that the run makes. When the last observation has ended, its last callback
-/// has returned, and no other has begun within the grace time, the run's task is cancelled. The next run starts only after the
-/// last one has returned, so there is never more than one. A function that returns while the
-/// property is observed is not called again before it was unobserved for the grace time.
+/// receives every change that the run makes. The run's task is cancelled when the last observation
+/// has ended, its last callback has returned, and no other has begun within the grace time. The
+/// next run starts only after the last one has returned, so there is never more than one. A
+/// function that returns while the property is observed is not called again before it was
+/// unobserved for the grace time.
 ///
 /// Every form of observing counts: closures, sequences, `first(where:)`, bindings, groups, and
 /// derived values that are observed. Reading the value starts no run, and finds what the last run
