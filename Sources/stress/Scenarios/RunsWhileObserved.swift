@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Glibc
 import Synchronization
 
 extension Scenario {
@@ -30,6 +31,8 @@ private func race(_ round: Round) {
         spin(nanoseconds: UInt64(worker.generator.below(64)) * 1_000)
         token.cancel()
         if runs.begun > begun { worker.hit(0) }
+        // So that there are moments without an observer.
+        usleep(UInt32(worker.generator.below(300)))
     }
     if round.violations.isEmpty { runs.settle() }
 }
@@ -56,7 +59,7 @@ private final class RunWitness: Sendable {
             // Until it is cancelled. No loop: it would starve who waits for the end of the run.
             try? await Task.sleep(for: .seconds(1_000))
             counts.isEnding.store(true, ordering: .relaxed)
-            for _ in 0..<8 { await Task.yield() }
+            for _ in 0..<64 { await Task.yield() }
             counts.isEnding.store(false, ordering: .relaxed)
             counts.going.subtract(1, ordering: .relaxed)
         }

@@ -89,7 +89,7 @@ private final class SlowSource: Sendable {
 
     func endOne(of registry: ObserverRegistry<UInt64>) {
         let die: @Sendable () -> Void = { [self] in
-            usleep(2_000)
+            usleep(5_000)
             dead.add(1, ordering: .relaxed)
         }
         // Only the closure holds it: this thread must not hold the last reference.
