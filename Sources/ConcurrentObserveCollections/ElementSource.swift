@@ -103,6 +103,7 @@ internal final class ElementTable<Key: Hashable & Sendable, Value: Sendable>: @u
     private var limit = 16
     /// The observation of the dictionary. Nil once that is gone.
     private var following: ObservationToken?
+    private var isClosed = false
 
     @usableFromInline
     init() {}
@@ -140,10 +141,11 @@ internal final class ElementTable<Key: Hashable & Sendable, Value: Sendable>: @u
         }
     }
 
-    /// Keeps the observation of the dictionary.
+    /// Keeps the observation of the dictionary, unless the dictionary is gone.
     @usableFromInline
     func keep(_ token: ObservationToken, again: @escaping @Sendable () -> Void) {
-        let old = lock.withLock {
+        let old = lock.withLock { () -> ObservationToken? in
+            if isClosed { return nil }
             defer { following = token }
             return following
         }
@@ -151,13 +153,13 @@ internal final class ElementTable<Key: Hashable & Sendable, Value: Sendable>: @u
         token.onEnd { [weak self] end in if end == .cancelled, self?.isOpen == true { again() } }
     }
 
-    private var isOpen: Bool { lock.withLock { following != nil } }
+    private var isOpen: Bool { lock.withLock { !isClosed } }
 
     /// Ends the observations of all keys: the dictionary is gone.
     @usableFromInline
     func close() {
         let (sources, token) = lock.withLock { () -> (Sources, ObservationToken?) in
-            defer { present = [:] }
+            defer { (present, isClosed) = ([:], true) }
             return (present, following.take())
         }
         withExtendedLifetime((sources, token)) {}
