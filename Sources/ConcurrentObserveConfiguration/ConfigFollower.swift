@@ -27,55 +27,46 @@ public struct ConfigFollower: Sendable {
 
     /// Follows a key with an integer.
     public init(_ property: Observed<Int>, key: ConfigKey, in config: ConfigReader, isSecret: Bool = false) {
-        let absent = property.value
-        watch = {
-            try await config.watchInt(forKey: key, isSecret: isSecret, default: absent) { await set(property, to: $0) }
-        }
+        self.init(property, config) { $0.int(forKey: key, isSecret: isSecret, default: $1) }
     }
 
     /// Follows a key with a floating-point number.
     public init(_ property: Observed<Double>, key: ConfigKey, in config: ConfigReader, isSecret: Bool = false) {
-        let absent = property.value
-        watch = {
-            try await config.watchDouble(forKey: key, isSecret: isSecret, default: absent) {
-                await set(property, to: $0)
-            }
-        }
+        self.init(property, config) { $0.double(forKey: key, isSecret: isSecret, default: $1) }
     }
 
     /// Follows a key with a Boolean value.
     public init(_ property: Observed<Bool>, key: ConfigKey, in config: ConfigReader, isSecret: Bool = false) {
-        let absent = property.value
-        watch = {
-            try await config.watchBool(forKey: key, isSecret: isSecret, default: absent) { await set(property, to: $0) }
-        }
+        self.init(property, config) { $0.bool(forKey: key, isSecret: isSecret, default: $1) }
     }
 
     /// Follows a key with a text.
     public init(_ property: Observed<String>, key: ConfigKey, in config: ConfigReader, isSecret: Bool = false) {
-        let absent = property.value
-        watch = {
-            try await config.watchString(forKey: key, isSecret: isSecret, default: absent) {
-                await set(property, to: $0)
-            }
-        }
+        self.init(property, config) { $0.string(forKey: key, isSecret: isSecret, default: $1) }
     }
 
     /// Follows a key with several texts.
     public init(_ property: Observed<[String]>, key: ConfigKey, in config: ConfigReader, isSecret: Bool = false) {
+        self.init(property, config) { $0.stringArray(forKey: key, isSecret: isSecret, default: $1) }
+    }
+
+    /// Watches snapshots, because a watch of the key may be silent: in swift-configuration 1.4.0 a
+    /// reloaded file compares the old value with the new one as texts, and delivers no update to
+    /// the watch of a number or a Boolean value.
+    private init<Value: Equatable & Sendable>(
+        _ property: Observed<Value>,
+        _ config: ConfigReader,
+        read: @escaping @Sendable (ConfigSnapshotReader, _ absent: Value) -> Value
+    ) {
         let absent = property.value
         watch = {
-            try await config.watchStringArray(forKey: key, isSecret: isSecret, default: absent) {
-                await set(property, to: $0)
+            try await config.watchSnapshot { snapshots in
+                for await snapshot in snapshots {
+                    let value = read(snapshot, absent)
+                    if value != property.value { property.value = value }
+                }
             }
         }
     }
-}
-
-private func set<Value: Equatable>(
-    _ property: Observed<Value>,
-    to updates: ConfigUpdatesAsyncSequence<Value, Never>
-) async {
-    for await value in updates where value != property.value { property.value = value }
 }
 #endif

@@ -40,6 +40,7 @@ try reload(#"{"workers": "many", "#)
 try await Task.sleep(for: .milliseconds(300))
 try reload(#"{"workers": 8}"#)
 print(try await service.settings.first(timeout: limit) { $0.workers == 8 }, service.settings.version - version)
+print("pool of", try await service.poolSize.first(timeout: limit) { $0 == 8 })
 
 print("--- a request during a reload")
 print(
