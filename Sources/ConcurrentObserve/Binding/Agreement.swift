@@ -2,14 +2,15 @@
 
 import Synchronization
 
-/// Records which versions of the two sides of a pair are one and the same change. Both directions
-/// of the pair decide conflicts by it, and so decide them alike.
+/// Records, for a *pair* of properties that are bound in both directions, which version of one side
+/// is the same change as which version of the other. Both directions decide conflicts by this
+/// record, and therefore decide alike.
 ///
-/// Both directions may run on any number of threads. Each applies a change if it is later than the
-/// agreed version of its own side. In the same step, under the lock of the other side's changes, it
-/// agrees on that version and on the new version that it makes there. Both agreed versions only
-/// grow. If two changes meet, the first to be agreed wins: the other one was there before, and is
-/// older than the version that is now agreed for its side.
+/// Both directions may run on any number of threads. Each direction applies a change of its own
+/// side if the change is later than the agreed version of that side. In the same step, under the
+/// mutation lock of the other side, it agrees on that version and on the new version that it makes
+/// there. Both agreed versions only grow. If two changes meet, the first to be agreed wins. The
+/// other change is then older than the version that is now agreed for its side, and is refused.
 ///
 /// **The echo ends.** A change that the pair makes is agreed before any observer receives it, so
 /// the opposite direction refuses it. Every change that a setter makes causes at most one change on
@@ -17,8 +18,8 @@ import Synchronization
 ///
 /// **Both sides end alike.** When all setters have returned, every change has been offered to the
 /// other side. It was applied or refused; in both cases the agreed version of its own side was then
-/// this version or a later one. So each side is at its agreed version. The two versions were agreed
-/// together, one made from the other: they are alike.
+/// this version or a later one. Each side is therefore at its agreed version. The two versions were
+/// agreed together, one made from the other: they are alike.
 ///
 /// **No last update is lost.** A change is refused only because of another change whose setter had
 /// not returned when it was made. A change that begins after all others have returned is later than
@@ -79,19 +80,21 @@ internal final class Agreement: @unchecked Sendable {
         return agreed(side) <= version
     }
 
-    /// Decides on a change of a side, while the other side is at `present`. If this returns true,
-    /// the caller makes the change. The caller must hold the other side's mutation lock.
+    /// Decides whether the caller must pass a change of `side` on to the other side, which is at
+    /// version `present`. The caller must hold the other side's mutation lock.
     ///
     /// - Parameters:
-    ///   - since: The version of the other side at which the change has come round a cycle. If the
-    ///     other side has changed since, and the pair has not agreed on that change, it stays. If
-    ///     the pair has agreed on it, it was made from an earlier change of this side, and may be
-    ///     replaced.
-    ///   - isInitial: Whether a binding begins with this version. Then the other side takes the
-    ///     value of the agreed version once more in two cases. A binding of the pair has
-    ///     transforms: it may have made another value from the version. Or the other side has
+    ///   - since: The version that the same change gave the other side earlier, if the change comes
+    ///     back through a cycle of bindings, or if a path has shown that version; otherwise nil. If
+    ///     the other side has changed since then, and the pair has not agreed on its present
+    ///     version, the function returns false, and agrees on `version` and `since`.
+    ///   - isInitial: True if a binding begins with this version. The function then also returns
+    ///     true for the version that the pair has agreed on, in two cases. A binding of the pair
+    ///     has transforms: it may have made another value from the version. Or the other side has
     ///     changed since the agreement: a binding that has ended may not have passed that change
     ///     on.
+    ///
+    /// - Returns: True if the caller must make the change.
     @usableFromInline
     func apply(
         _ version: UInt64,
@@ -117,7 +120,7 @@ internal final class Agreement: @unchecked Sendable {
     }
 
     /// Agrees on two versions without making a change: they are one and the same change, which has
-    /// reached the other side another way, round a cycle.
+    /// reached the other side through other bindings of a cycle.
     @usableFromInline
     func note(_ version: UInt64, of side: Side, as other: UInt64) {
         lock.withLock { noteLocked(version, of: side, as: other) }

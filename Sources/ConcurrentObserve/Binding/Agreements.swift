@@ -28,8 +28,8 @@ internal final class Agreements: @unchecked Sendable {
 
     private init() {}
 
-    /// Counts a binding of two properties. Returns their agreement, and which side `left` is. Under
-    /// no lock.
+    /// Counts a binding of two properties. Returns their agreement, and which side `left` is. The
+    /// caller must hold no lock.
     ///
     /// - Parameter keepsValue: Whether the binding passes values on unchanged.
     /// - Complexity: O(1) on average.
@@ -59,8 +59,8 @@ internal final class Agreements: @unchecked Sendable {
         return agreement
     }
 
-    /// Counts one binding less. The caller retains the agreement, so its last reference is not
-    /// released under the lock.
+    /// Counts that a binding has ended. The pair's last binding removes the agreement. The caller
+    /// retains the agreement, so its last reference is not released under the lock.
     static func leave(_ agreement: Agreement) {
         withEntries { entries in
             guard let entry = entries[agreement.pair], entry.agreement === agreement else { return }

@@ -2,9 +2,10 @@
 
 // # Binding: how one property follows another, and how a pair agrees
 //
-// The room sets a property to the value that another one has received, on the thread that changes
-// the other one. It decides which of two changes that meet prevails, and ends each change that goes
-// round a cycle. It uses Property and Transaction, and the rooms below these.
+// This room (folder) sets a property to the value that another property has received, on the thread
+// that changes the other one. It decides which of two changes that meet prevails, and stops a
+// change that returns through a cycle of bindings. It uses Property and Transaction, and the rooms
+// below these. P1 to P25 are the promises of the article Contract.
 //
 // Begin with `OneWayBinding.swift`, then read `Agreement.swift`.
 // - `OneWayBinding`: the transform, and the latest version of the source that has arrived.
@@ -19,9 +20,10 @@
 //    owner. The initial delivery sets the destination before `bind` returns. The binding retains
 //    neither side. (P4, P11)
 // 2. A change of the source calls `pass` on the thread that made it.
-// 3. `DeliveryScope.decision(through:to:)` follows the steps back. `.over`: the change has been
-//    here, and its version is known. `.around`: it comes back with another value, and may set the
-//    destination only if no other change came in between. `.onward`: no such limit.
+// 3. `DeliveryScope.decision(through:to:)` follows the steps back. `.over`: the binding does not
+//    pass the change on, because the destination had it before. `.around`: the change comes back
+//    with another value, and may set the destination only if no other change came in between.
+//    `.onward`: no such limit.
 // 4. The transform runs under no lock. `Observed.receive` calls `publish(_:if:)` (Property), which
 //    takes the destination's mutation lock and asks its condition. There `arrive` refuses the
 //    change if the binding was cancelled, or if it is not the latest. `arrived` is written only
@@ -33,19 +35,20 @@
 // In a two-way binding, `start` makes an observer for each side. `Agreements.join` finds or makes
 // the agreement, and `deinit` calls `Agreements.leave`. `passForward` and `callbackBackward` drop a
 // change that is not `isNews`: most often the echo. The condition is `Agreement.apply`, which
-// stores the versions of both sides under its lock, inside the destination's mutation lock. So both
-// are agreed before an observer receives the change.
+// stores the versions of both sides under its lock, inside the destination's mutation lock. Both
+// versions are therefore agreed before an observer receives the change.
 //
 // Rules of the room:
 // - No transform runs under a lock of the library, and a condition runs no user code. (P5)
 // - The order of locks: the destination's mutation lock, an agreement's lock.
 //
-// The walk that matters most: `OneWayBinding.pass`, `DeliveryScope.decision(through:to:)`, the
-// transform, `Observed.receive`, `publish(_:if:)`, `arrive`, `DeliveryScope.propagate`, `announce`.
+// The calls to read, in their order: `OneWayBinding.pass`, `DeliveryScope.decision(through:to:)`,
+// the transform, `Observed.receive`, `publish(_:if:)`, `arrive`, `DeliveryScope.propagate`,
+// `announce`.
 
 extension ObservableProperty {
     /// Makes `destination` follow this property: it takes the present value before the call
-    /// returns, and then every later one.
+    /// returns, and then the values of later changes.
     ///
     /// When all calls that set this property have returned, the destination has its last value,
     /// even if threads have overtaken each other. (P3) Values in between may be left out. Setting
@@ -54,7 +57,7 @@ extension ObservableProperty {
     /// The destination is set on the thread that changes this property, before the setter returns.
     /// Any number of threads may use both properties at the same time. A callback of the
     /// destination that blocks delays its own thread only. Setting the destination traps in the
-    /// body of a `modify` or a commit, as any change does: do not call this there. (P5)
+    /// body of a `modify` or a commit, as any change does: do not call this method there. (P5)
     ///
     /// The binding changes the destination once per commit, by itself. (P21)
     ///
@@ -119,16 +122,16 @@ extension Observed {
     ///
     /// Each side is set on the thread that changes the other one, before the setter returns. A
     /// callback that blocks delays its own thread only. Setting a side traps in the body of a
-    /// `modify` or a commit, as any change does: do not call this there. (P5)
+    /// `modify` or a commit, as any change does: do not call this method there. (P5)
     ///
     /// The binding retains neither side. (P11) It ends with this property (`.sourceDeleted`), with
     /// the other one (`.ownerDeleted`), or with its token, which stands for both directions. It
     /// also ends when the observations of either side are cancelled. Both sides count it until it
-    /// ends. (P8) For cycles see `bind(to:)`. Binding a property to itself does nothing.
+    /// ends. (P8) See `bind(to:)` for cycles. Binding a property to itself does nothing.
     ///
-    /// The two may be bound again, from either side. They stay one pair, whose sides are alike when
-    /// the setters have returned, until the last of the tokens ends. If the bindings have different
-    /// transforms, either may make a value.
+    /// The two properties may be bound again, from either side. They stay one pair until the last
+    /// of these bindings ends: its sides are alike when the setters have returned. If the bindings
+    /// have different transforms, any of these may make the value of a side.
     ///
     /// - Returns: The token that keeps the binding going.
     @inlinable

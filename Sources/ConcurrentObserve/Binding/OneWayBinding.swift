@@ -6,9 +6,9 @@ public import Synchronization
 /// has arrived, and the transform.
 ///
 /// Changes of the source arrive on the threads that made them, and overtake each other. A change is
-/// applied if it is later than every one before it. That is decided under the destination's
-/// mutation lock, so the binding's changes follow each other there in the order of the source's
-/// versions. So the last change that is applied is the source's last. (P3)
+/// applied if its version is later than all that arrived before it. The binding decides this under
+/// the destination's mutation lock, and therefore changes the destination in the order of the
+/// source's versions. The last change that is applied is the source's last. (P3)
 @usableFromInline
 internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sendable {
     @usableFromInline let transform: @Sendable (Source) -> Destination
@@ -18,8 +18,9 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
     /// destination's mutation lock.
     @usableFromInline let arrived: Atomic<UInt64>
 
-    /// One more than the latest version that the destination already had, because it came round a
-    /// cycle. Written without the lock: the thread that brings it waits for no other.
+    /// One more than the latest version of the source that the binding did not pass on, because the
+    /// change had come back through a cycle of bindings; 0 if there is none. It is written without
+    /// the lock, so the thread that delivers the change waits for no other thread.
     @usableFromInline let known: Atomic<UInt64>
 
     @inlinable
@@ -47,8 +48,8 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
     /// Passes a change of `source` on to the destination. Several threads may call it at once. It
     /// waits only for a thread that is changing the destination.
     ///
-    /// - Parameter observer: The address of the observer that is called, which a frame has as
-    ///   current.
+    /// - Parameter observer: The address of the binding's observer. The caller's frame names it in
+    ///   `current`.
     @inlinable
     func pass(
         _ change: Change<Source>,
@@ -82,7 +83,7 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
     /// must hold the destination's mutation lock.
     @inlinable
     func arrive(_ version: UInt64, by observer: UInt) -> Bool {
-        // The caller's frame has the observer as current. Under the lock the caller sees every
+        // The caller's frame names the observer in `current`. Under the lock the caller sees every
         // cancellation that came before another binding's change of the destination.
         if Observer.isRemoved(at: observer) { return false }
         // Relaxed, all: `arrived` is guarded by the destination's mutation lock; for `known` see

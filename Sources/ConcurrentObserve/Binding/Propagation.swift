@@ -10,9 +10,9 @@
 /// says which versions of its properties a change shows, whichever thread made it.
 ///
 /// A change passes each one-way binding of its propagation at most once, and at most twice if it
-/// comes from a group or a derived value. It passes a pair again after a one-way binding has made a
-/// value: a side that corrects the value that it receives corrects its partner. So cycles end, and
-/// pairs agree.
+/// comes from a group or a derived value. It may pass a two-way binding (a pair) again after a
+/// one-way binding has made a new value: if a side corrects the value that it receives, its partner
+/// receives the corrected value. With these limits, cycles end, and pairs agree.
 internal struct Propagation {
     let origin: DeliveryScope
     let edge: Edge
@@ -84,17 +84,17 @@ extension DeliveryScope {
         /// Pass it on.
         case onward
         /// Pass it on if the destination is still at this version, which the same change has made
-        /// or a path has shown. The change comes round a cycle with another value, and must not
-        /// undo what another thread has set since.
+        /// or a path has shown. The change comes back through a cycle with another value, and must
+        /// not undo what another thread has set since.
         case around(since: UInt64)
-        /// Do not pass it on: it has passed here before, or comes back unchanged to the
-        /// destination, where it is already known as this version.
+        /// Do not pass it on: it has passed this binding before, or comes back unchanged to the
+        /// destination. The destination already has it, as this version.
         case over(knownAs: UInt64)
     }
 
     /// Decides whether the change may pass `edge`.
     ///
-    /// - Complexity: O(*n*) in the length of its propagation.
+    /// - Complexity: O(*n*) in the steps of its propagation.
     @usableFromInline
     func decision(through edge: Edge, to destination: SourceIdentity) -> Decision {
         if isCombined { return decisionAfterGroup(through: edge) }
@@ -122,11 +122,10 @@ extension DeliveryScope {
         return passes < 1 ? .around(since: since) : .over(knownAs: since)
     }
 
-    /// Decides on a change that a group or a derived value made. Its value is made from other
-    /// values, too. If one change reaches several members, the group changes several times in a
-    /// row. The first of these values are replaced at once, and everything that has followed them
-    /// must follow the last one. So such a change may pass a binding twice, whatever version the
-    /// destination has.
+    /// Decides whether a change that a group or a derived value made may pass `edge`. Its value is
+    /// made from other values, too. If one change reaches several members, the group changes
+    /// several times in a row, and every binding must pass on the last of these changes. The change
+    /// may therefore pass a binding twice, whatever version the destination has.
     private func decisionAfterGroup(through edge: Edge) -> Decision {
         var passes = 0
         var next = propagation
@@ -138,8 +137,8 @@ extension DeliveryScope {
     }
 
     /// The version of `property` that this change is, or was made from, and whether it still
-    /// carries that version's value; nil if it is neither. A change of the property by a step or by
-    /// a setter may arrive as the change of a path.
+    /// carries that version's value; nil if it is neither. If the change is a path's, `shown` has
+    /// the version.
     private func version(of property: SourceIdentity) -> (number: UInt64, isValue: Bool)? {
         if isCombined { return nil }
         if let known = shown?.version(of: property) { return known }
@@ -150,7 +149,7 @@ extension DeliveryScope {
 
 extension Observed {
     /// Sets the property for a binding, if `condition` holds, and notifies the property's
-    /// observers. Under no lock. (P5)
+    /// observers. The caller must hold no lock. (P5)
     ///
     /// - Parameter condition: Called with the property's version, under its mutation lock. Runs no
     ///   user code. It captures references, and counts none: other threads wait for the lock.
@@ -163,7 +162,7 @@ extension Observed {
     ) {
         guard let replaced = publish(value, if: condition) else { return }
         // An observer that registers from now on begins at this version or a later one. Without
-        // observers no callback looks for the scope.
+        // observers no callback reads the scope.
         if observers.isPossiblyObserved {
             arrival.propagate(through: edge, to: observers.identity, version: replaced.version) {
                 announce(replaced, value)

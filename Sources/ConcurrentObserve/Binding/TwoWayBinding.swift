@@ -4,10 +4,10 @@
 /// their agreement.
 ///
 /// The token belongs to an observer of the left side. A second observer, of the right side, passes
-/// changes back. Its closure runs as a visit of the first observer, so the token's `cancel` and
-/// `cancelAndWait` cover both directions. The second observer feeds the first one: so each side
-/// counts the binding, and cancelling the observations of either side ends both directions. (P8,
-/// P9)
+/// changes back. Its closure runs inside `Observer.visit` of the first observer, so the token's
+/// `cancel` and `cancelAndWait` cover both directions. The second observer feeds the first one
+/// (`Observer.feed`). Each side therefore counts the binding, and cancelling the observations of
+/// either side ends both directions. (P8, P9)
 @usableFromInline
 internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
     @usableFromInline let leftReference: WeakReference
@@ -38,7 +38,8 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
 
     deinit { if !Fork.isInChild { Agreements.leave(agreement) } }
 
-    /// Starts both directions. The right takes the left's value before this returns.
+    /// Starts both directions. The right takes the left's value before this returns. Returns the
+    /// token, which stands for both directions.
     @inlinable
     func start(_ left: Observed<Left>, _ right: Observed<Right>) -> ObservationToken {
         let observer = left.makeObserver(.ofBinding, owner: rightReference)
@@ -70,8 +71,8 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
 // MARK: - Both ways
 
 extension TwoWayBinding {
-    /// Makes the closure of the way back. It runs as a visit of `observer`, whose token stands for
-    /// both directions.
+    /// Makes the closure that passes changes of the right back to the left. It does nothing once
+    /// `observer` has ended, whose token stands for both directions.
     @inlinable
     func callbackBackward(within observer: Observer) -> @Sendable (Change<Right>) -> Void {
         let binding = WeakReference(self)
@@ -84,8 +85,8 @@ extension TwoWayBinding {
         }
     }
 
-    /// Passes a change of the left on to the right. A frame has the observer as current whose token
-    /// stands for both directions.
+    /// Passes a change of the left on to the right. The caller's frame names in `current` the
+    /// observer whose token stands for both directions.
     @inlinable
     func passForward(_ change: Change<Left>) {
         guard change.reason == .initial || agreement.isNews(change.version, of: side),

@@ -4,10 +4,10 @@ import Synchronization
 
 /// Detects callbacks that run for a long time, without a clock on the notification path.
 ///
-/// Each look records since when a frame has been in the same pass and has called the same observer.
-/// An age is therefore a lower bound: it counts from the first look that saw the callback. The
-/// library looks with every reclamation pass that has items, with every reading of the diagnostics,
-/// and once a second while the reclamation thread sleeps.
+/// Each scan of all frames records since when a frame has been in the same pass and has called the
+/// same observer. An age is therefore a lower bound: it counts from the first scan that saw the
+/// callback. The library scans with every reclamation pass that has items, with every reading of
+/// the diagnostics, and once a second while the reclamation thread sleeps.
 internal final class CallbackAges: @unchecked Sendable {
     // Unchecked: `seen` is guarded by `lock`.
     static let shared = CallbackAges()
@@ -19,8 +19,9 @@ internal final class CallbackAges: @unchecked Sendable {
         let current: UInt
     }
 
-    /// How long the reclamation thread sleeps between two looks when it has nothing else to do; nil
-    /// where the explorer decides when threads run.
+    /// How long the reclamation thread sleeps between two scans when it has nothing else to do.
+    /// Nil, for no limit, only in the instrumented copy of the library, if its explorer schedules
+    /// the threads.
     static var pause: Duration? {
         return .seconds(1)
     }
@@ -28,11 +29,12 @@ internal final class CallbackAges: @unchecked Sendable {
     private let lock = Lock()
     private var seen: [UInt: (sighting: Sighting, since: ContinuousClock.Instant)] = [:]
 
-    /// Looks at every frame. Returns when the oldest running callback was first seen.
+    /// Scans every frame. Returns when the oldest running callback was first seen; nil if no
+    /// callback is running.
     @discardableResult
     func observe() -> ContinuousClock.Instant? { look().map(\.since).min() }
 
-    /// Looks at every frame. Returns the running callbacks, and when each was first seen.
+    /// Scans every frame. Returns the running callbacks, and when each was first seen.
     func look() -> [(sighting: Sighting, since: ContinuousClock.Instant)] {
         let now = ContinuousClock.now
         return lock.withLock {
@@ -49,7 +51,7 @@ internal final class CallbackAges: @unchecked Sendable {
         }
     }
 
-    /// Returns the callback that the frame is calling, if there is one.
+    /// Returns the callback that the frame is calling; nil if there is none.
     private func sighting(in frame: UnsafeMutablePointer<Frame>) -> Sighting? {
         // Safe: frames are never freed. Relaxed, both: a statistic; the addresses are compared, not
         // followed.

@@ -2,8 +2,8 @@
 
 import Synchronization
 
-/// Whether the changes that a thread's commit has prepared are made. It is one word, so all of them
-/// become visible at once. (P19)
+/// Says whether the changes that a thread's commit has prepared are made. It is one word, so all of
+/// them become visible at once. (P19)
 ///
 /// It is part of the thread's record, which is never freed. A late reader may read the decision of
 /// a later commit; then it finds that the property is not prepared any more. A thread has one

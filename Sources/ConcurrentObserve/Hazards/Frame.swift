@@ -2,7 +2,8 @@
 
 public import Synchronization
 
-/// Says which table or value, and which observer, one pass on one thread is using.
+/// Says which table or value, and which observer, one pass on one thread is using. A pass is a walk
+/// over the observers of a source, a call of one observer, or a read that lends a value.
 ///
 /// A nested pass has its own frame. The frames of the outer passes stay valid.
 @usableFromInline
@@ -23,7 +24,7 @@ internal struct Frame: ~Copyable {
 
     init() {}
 
-    /// Begins a pass that calls observers.
+    /// Counts the pass that begins. Only passes that call observers are counted.
     @inlinable @inline(__always)
     borrowing func countPass() {
         // Relaxed: a statistic with one writer.

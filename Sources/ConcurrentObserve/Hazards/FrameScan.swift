@@ -42,7 +42,8 @@ internal struct FrameScan {
     /// - Complexity: O(log *n*), where *n* is the number of frames in use.
     func isCurrent(_ address: UInt) -> Bool { currents.containsSorted(address) }
 
-    /// Whether any frame has `address` as its current observer. Allocates nothing.
+    /// Whether any frame has `address` as its current observer now. Allocates nothing. The caller
+    /// must first execute the heavy barrier.
     static func hasCurrent(_ address: UInt) -> Bool {
         var found = false
         unsafe ThreadRecords.shared.forEach { record in
@@ -55,7 +56,9 @@ internal struct FrameScan {
 }
 
 extension [UInt] {
-    /// Binary search. - Complexity: O(log *n*).
+    /// Whether the array, which is sorted, contains `element`.
+    ///
+    /// - Complexity: O(log *n*).
     fileprivate func containsSorted(_ element: UInt) -> Bool {
         var range = startIndex..<endIndex
         while !range.isEmpty {

@@ -6,12 +6,12 @@ public import Synchronization
 /// there, no other thread frees the object. Written by its thread, read by every scan.
 ///
 /// The two sides of the protocol:
-/// 1. The user stores the address, executes the light barrier, and then looks whether the object is
-///    still the present one.
+/// 1. The user stores the address, executes the light barrier, and then checks whether the object
+///    is still the present one.
 /// 2. The thread that frees the object replaces it first, executes the heavy barrier, and then
 ///    scans.
 ///
-/// So either the user finds that the object was replaced, or the scan finds the address.
+/// Either the user finds that the object was replaced, or the scan finds the address.
 @usableFromInline
 internal struct HazardPointer: ~Copyable {
     /// The address of the object, or 0.
@@ -25,7 +25,7 @@ internal struct HazardPointer: ~Copyable {
     /// - Parameters:
     ///   - object: The address of the object.
     ///   - fenced: Whether the barrier needs a fence.
-    ///   - isPresent: Looks whether the object is still the present one.
+    ///   - isPresent: Returns whether the object is still the present one.
     /// - Returns: The address, or nil if the object was replaced. Then the caller must not follow
     ///   the address.
     @inlinable @inline(__always)
@@ -36,7 +36,7 @@ internal struct HazardPointer: ~Copyable {
     ) -> UInt? {
         // Release: ends the use of the object before; pairs with the acquire in scanned.
         address.store(object, ordering: .releasing)
-        // Between the store and the look: pairs with AsymmetricBarrier.heavy().
+        // Between the store and the check: pairs with AsymmetricBarrier.heavy().
         let object = AsymmetricBarrier.light(fenced: fenced, object)
         return isPresent() ? object : nil
     }

@@ -4,15 +4,15 @@ import Synchronization
 
 /// The number of events that wait in all mailboxes together, and its highest value so far.
 ///
-/// The number is the sum of the counts of all threads. The peak is the highest sum that a look has
-/// found.
+/// The number is the sum of the counts of all threads. The peak is the highest sum that a call of
+/// `look()` has found.
 internal enum PendingEvents {
     private static let highest = Atomic<Int>(0)
 
     /// The highest sum found so far.
     static var peak: Int { highest.load(ordering: .relaxed) }  // Relaxed: a statistic.
 
-    /// Returns the number of events that wait now. Any thread; takes no lock.
+    /// Returns the number of events that wait now, and updates the peak. Any thread; takes no lock.
     ///
     /// - Complexity: O(threads).
     @discardableResult

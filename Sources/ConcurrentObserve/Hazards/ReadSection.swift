@@ -3,10 +3,10 @@
 public import Synchronization
 
 /// A section of a few instructions in which a thread may load a published pointer and pin it:
-/// liburcu's read-side critical section. Nothing enters one where liburcu is not used.
+/// liburcu's read-side critical section. Where liburcu is not used, `protectTable(_:)` enters none.
 ///
-/// Between `enter` and `leave` only a few instructions of this library run, never user code. So a
-/// grace period never waits for a callback. (P5)
+/// Between `enter` and `leave` only a few instructions of this library run, never user code. A
+/// grace period therefore never waits for a callback. (P5)
 @usableFromInline
 internal enum ReadSection {
     @inlinable @inline(__always)
@@ -25,20 +25,22 @@ extension HazardPointer {
     /// Protects the table whose address `load` returns. Returns the address, or 0 if there is no
     /// table.
     ///
-    /// With liburcu it does so in a read section; without, as any other object is protected.
+    /// With liburcu it stores the address in a read section. Without liburcu it protects the table
+    /// like any other object: see `protectLoaded(_:)`.
     @inlinable @inline(__always)
     borrowing func protectTable(_ load: () -> UInt) -> UInt {
         UserspaceRCU.isUsed ? protectInReadSection(load) : protectLoaded(load)
     }
 
-    /// Loads the address again until it is the same after the light barrier. Lock-free: it repeats
-    /// only if another table was published.
+    /// Protects the table whose address `load` returns; 0 if there is none. Repeats until the
+    /// address is the same after the light barrier. Lock-free: it repeats only if another table was
+    /// published.
     @inlinable @inline(__always)
     borrowing func protectLoaded(_ load: () -> UInt) -> UInt {
         while true {
             let table = load()
-            // The second load acquires, as the first: an address may have come back with another
-            // table.
+            // The second load acquires, like the first: a new table may have been allocated at the
+            // same address.
             if table == 0 || protect(table, ifStill: { load() == table }) != nil { return table }
         }
     }
@@ -56,21 +58,23 @@ extension HazardPointer {
 }
 
 extension ReadSection {
-    /// Gives the calling thread a record. liburcu makes its own, the thread's reader, when the
-    /// thread enters.
+    /// Gives the calling thread a record. liburcu makes its own record, the thread's reader, when
+    /// the thread enters.
     @usableFromInline @inline(never)
     static func attach() {
-        // liburcu takes a lock for it, which another thread may have held at the fork.
+        // liburcu takes a lock to make the reader. Another thread may have held that lock at the
+        // fork.
         Fork.trapInChild()
         _ = unsafe ThreadRecord.current
     }
 }
 
 /// Waits until every read section that was open at the call has been left. It is a full barrier on
-/// every thread.
+/// every thread. Without liburcu it does nothing.
 ///
-/// Afterwards every pin that was stored inside those sections is visible to a scan. Without liburcu
-/// the heavy barrier does that, which a pass executes before each scan.
+/// Afterwards every pin that was stored inside those sections is visible to a scan. Without
+/// liburcu, the heavy barrier that a reclamation pass executes before each scan makes the pins
+/// visible.
 internal func waitForGracePeriod() {
     guard UserspaceRCU.isUsed else { return }
     // The library's own barrier comes first: it repeats a membarrier call that fails, or traps with

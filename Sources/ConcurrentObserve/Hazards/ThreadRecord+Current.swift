@@ -22,8 +22,8 @@ extension ThreadRecord {
         unsafe UInt(bitPattern: own)
     }
 
-    /// Whether this thread's stack contains a frame of this library below the caller. ("Inside a
-    /// callback", DocC article Contract.)
+    /// Whether the calling thread is inside a callback, as the article Contract defines it: a pass,
+    /// or other user code that the library has called, is on its stack.
     static var isInsideCallback: Bool {
         // Safe: records are never freed.
         guard let record = unsafe own else { return false }
@@ -53,7 +53,8 @@ extension ThreadRecord {
         return try body()
     }
 
-    /// Gives the calling thread a record, a free one or a new one, and a reader with it.
+    /// Gives the calling thread a record, a free one or a new one, and arranges that its exit
+    /// releases the record. Returns the record.
     @usableFromInline @inline(never) @discardableResult
     static func attach() -> UnsafeMutablePointer<ThreadRecord> {
         Fork.noteUse()
@@ -62,7 +63,8 @@ extension ThreadRecord {
         if Fork.isInChild { return unsafe keep(own ?? ThreadRecord.allocate()) }
         CurrentThread.trapWithoutSystem()
         let record = unsafe own ?? ThreadRecords.shared.acquire()
-        // Safe: this is the only place that names a record, and records are never freed.
+        // Safe: this is the only call of `callAtExit`, so the hook receives a record; records are
+        // never freed.
         unsafe CurrentThread.callAtExit(with: record) { record in
             if Fork.isInChild { return }
             unsafe ThreadRecords.shared.release(record.assumingMemoryBound(to: ThreadRecord.self))
@@ -77,8 +79,8 @@ extension ThreadRecord {
 }
 
 extension UnsafeMutablePointer<ThreadRecord> {
-    /// Whether the stack of the thread contains a frame of this library. Only the owner may read
-    /// it.
+    /// Whether a pass, or other user code that the library has called, is on the thread's stack.
+    /// Only the owner may read it.
     fileprivate var isInsideCallback: Bool {
         // Safe: records are never freed. Relaxed: only the owner writes it.
         unsafe pointee.depth.load(ordering: .relaxed) > 0 || pointee.userCode > 0

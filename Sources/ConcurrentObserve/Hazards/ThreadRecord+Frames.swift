@@ -4,7 +4,8 @@ import Synchronization
 
 // How a thread uses its own frames.
 extension ThreadRecord {
-    /// Calls `body` with a frame of the calling thread, which is `body`'s until it returns.
+    /// Calls `body` with a frame of the calling thread, which no other pass uses until `body`
+    /// returns.
     @inlinable @inline(__always)
     static func withFrame<Result, Failure: Error>(
         _ body: (UnsafeMutablePointer<Frame>) throws(Failure) -> Result
@@ -31,14 +32,14 @@ extension ThreadRecord {
 }
 
 extension UnsafeMutablePointer<ThreadRecord> {
-    /// Returns the frame of the pass that starts now, one level deeper than the last.
+    /// Returns the frame of the pass that starts now, one level deeper than the pass around it.
     @inlinable @inline(__always)
     func enterFrame() -> UnsafeMutablePointer<Frame> {
         // Safe: records are never freed. Relaxed: only the owner writes it. Release: as in
         // leaveFrame(); a scan may read this store instead of the store there. This store is
         // ordered before the stores to the frame: `current` is stored with release, and `pin`
-        // before the end of a read section. So a scan whose barrier makes those stores visible
-        // looks at the frame.
+        // before the end of a read section. A scan whose barrier makes those stores visible
+        // therefore reads the frame.
         let depth = unsafe pointee.depth.load(ordering: .relaxed)
         unsafe pointee.depth.store(depth &+ 1, ordering: .releasing)
         if _fastPath(depth < ThreadRecord.inlineFrames) {
@@ -51,8 +52,8 @@ extension UnsafeMutablePointer<ThreadRecord> {
     @inlinable @inline(__always)
     func leaveFrame() {
         // Safe: records are never freed. Relaxed: only the owner writes it. Release: pairs with the
-        // acquire in forEachFrame(_:); a scan that no longer looks at the frame comes after the
-        // work of its callbacks.
+        // acquire in forEachFrame(_:); a scan that no longer reads the frame comes after the work
+        // of its callbacks.
         unsafe pointee.depth.store(pointee.depth.load(ordering: .relaxed) &- 1, ordering: .releasing)
     }
 
@@ -129,7 +130,8 @@ extension UnsafeMutablePointer<ThreadRecord> {
 }
 
 extension UnsafePointer where Pointee: ~Copyable {
-    /// Makes a pointer to a stored property. What contains it must never move or be freed.
+    /// Makes a pointer to a stored property. The memory that contains the property must never move
+    /// or be freed.
     fileprivate init(addressOf property: borrowing Pointee) {
         // Safe: the caller's property is in memory that is never moved or freed. Atomics are never
         // copied to be lent.

@@ -4,21 +4,22 @@
 //
 // A thread that uses a table, a value or an observer which others may replace or end publishes its
 // address first. A thread that wants to free an object reads all published addresses, and frees
-// only what none of them names. The room uses Platform.
+// only what none of them names. This room (folder) uses Platform. P1 to P25 are the promises of the
+// article Contract.
 //
 // The main types. Begin with `HazardPointer.swift`.
 // - `HazardPointer`: a word that protects one object. `protect` is the way to use it.
 // - `Frame`: the hazard pointers of a pass: `pin` (a table or a value) and `current` (an observer).
-// - `ThreadRecord`: one thread's frames, its `copyPin` for reads by copying, and the words that the
-//   rooms above keep for a thread.
+// - `ThreadRecord`: one thread's frames, its `copyPin` for reads by copying, and the words that
+//   other rooms keep for a thread.
 // - `ThreadRecords`: the list of all records. Records are only added, and reused, never freed.
 // - `ReadSection`: a few instructions that a grace period waits for.
 // - `FrameScan`: the addresses that all hazard pointers hold at one moment.
 //
 // The life of a record: `ThreadRecord.current` finds the thread's record, or `attach` takes a free
 // one, or makes one and pushes it on the list. `withFrame` runs a pass, which is one level deeper
-// than the last. When the thread exits, `ThreadRecords.release` keeps the record for the next new
-// thread. (P17)
+// than the pass around it. When the thread exits, `ThreadRecords.release` keeps the record for the
+// next new thread. (P17)
 //
 // There are two ways to protect an object:
 // 1. A table, by `protectTable`: enter a `ReadSection`, load the address, store it in the pin,
@@ -50,19 +51,19 @@ internal struct ThreadRecord: ~Copyable {
     @usableFromInline var userCode = 0
 
     /// The number of frames in use: the nesting of passes on this thread. Only the owner writes it;
-    /// scans look at this number of frames.
+    /// scans read this number of frames.
     @usableFromInline let depth = Atomic<Int>(0)
 
     /// Protects the value that the thread is copying. Copying runs no user code, so such reads do
     /// not nest, and need no frame.
     @usableFromInline let copyPin = HazardPointer()
 
-    /// The innermost `DeliveryScope` of the thread, if there is one. Only the owner uses it; the
-    /// room above knows its type.
+    /// The innermost `DeliveryScope` of the thread; nil if there is none. Only the owner uses it.
+    /// The type is defined in `Property`, so it is not named here.
     var delivery: UnsafeRawPointer?
 
-    /// The thread's stack of evaluations; nil until the thread evaluates a derived value. Only the
-    /// owner uses it; the room above knows its type.
+    /// The memory of the thread's `EvaluationStack`; nil until the thread evaluates a derived
+    /// value. Only the owner uses it. The type is defined in `Derivation`, so it is not named here.
     var evaluation: UnsafeRawPointer?
 
     /// Whether the thread is in a reclamation pass, which must not wait for itself. Only the owner
@@ -72,25 +73,27 @@ internal struct ThreadRecord: ~Copyable {
     /// Whether the thread is one of the `DeinitThreads`. Only the owner uses it.
     var isDeinitThread = false
 
-    /// The observations that ended on this record's threads because their token was released within
-    /// about a second after they began. Only the owner writes it.
+    /// The number of observations that ended on this record's threads because their token was
+    /// released within about a second after they began. Only the owner writes it.
     let droppedTokens = Atomic<UInt32>(0)
 
     /// Identifies the body of a `modify` or of a commit that the thread runs, or 0. In the body the
     /// thread changes no other property. Only the owner uses it; see `RunningBody`.
     var body: UInt = 0
 
-    /// Two linked lists: the addresses of the first item that the thread takes for reuse, and of
-    /// the first item that it keeps for others, or 0. Only the owner uses them; see `ObserverPool`.
+    /// The addresses of the first items of two linked lists, or 0: the items that the thread takes
+    /// for reuse, and those that it keeps for other threads. Only the owner uses them; see
+    /// `ObserverPool`.
     var (pooled, kept): (UInt, UInt) = (0, 0)
 
-    /// The number of items that the thread keeps for others. Only the owner uses it.
+    /// The number of items that the thread keeps for other threads. Only the owner uses it.
     var keptCount: UInt = 0
 
     /// The next record in the list of all records. Constant once the record is in the list.
     var next: UnsafeMutablePointer<ThreadRecord>?
 
-    /// The next record that waits for a thread. Guarded by the lock of `ThreadRecords`.
+    /// The next record in the list of records without a thread. Guarded by the lock of
+    /// `ThreadRecords`.
     var nextFree: UnsafeMutablePointer<ThreadRecord>?
 
     /// Frames for nesting beyond `inlineFrames`, or 0. The owner appends blocks, scans read them.
@@ -99,10 +102,10 @@ internal struct ThreadRecord: ~Copyable {
     /// The retired items that no pass has taken yet: a stack linked through the items, or 0.
     let retired = Atomic<UInt>(0)
 
-    /// The address of the record's magazine, or 0 before it has one. The owner stores it once.
+    /// The address of the record's `Magazine`, or 0 before it has one. The owner stores it once.
     let magazine = Atomic<UInt>(0)
 
-    /// The address of the record's ring of references, or 0 before it has one. The owner stores it
+    /// The address of the record's `ReferenceRing`, or 0 before it has one. The owner stores it
     /// once.
     let ring = Atomic<UInt>(0)
 
@@ -113,16 +116,16 @@ internal struct ThreadRecord: ~Copyable {
     /// lock of the `ReclamationThread`.
     let takenCount = Atomic<UInt>(0)
 
-    /// The observations that began on this record's threads, minus those that ended on them. Only
-    /// the owner writes it.
+    /// The number of observations that began on this record's threads, minus the number of those
+    /// that ended on them. Only the owner writes it.
     let liveObservers = Atomic<Int>(0)
 
-    /// The events that were dropped on this record's threads, for any observer. Only the owner
-    /// writes it.
+    /// The number of events that were dropped on this record's threads, for any observer. Only the
+    /// owner writes it.
     let droppedCount = Atomic<UInt>(0)
 
-    /// The events that were sent on this record's threads, minus those that were received or
-    /// dropped on them. Only the owner writes it.
+    /// The number of events that were sent on this record's threads, minus the number of those that
+    /// were received or dropped on them. Only the owner writes it.
     let pendingCount = Atomic<Int>(0)
 
     /// The number of frames inside the record. Passes that nest no deeper need no allocation. (P15)

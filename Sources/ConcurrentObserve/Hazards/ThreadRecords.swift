@@ -42,9 +42,9 @@ import Synchronization
             // Relaxed: the lock orders the pushes.
             unsafe record.pointee.next = UnsafeMutablePointer(bitPattern: head.load(ordering: .relaxed))
             // Release: pairs with the acquire in forEach(_:). Sequentially consistent: ordered
-            // before the look by the record's first retirement whether the reclamation thread is
-            // parked; pairs with the load in forEach(_:), by which the reclamation thread looks
-            // before it sleeps.
+            // before the load by which the record's first retirement checks whether the reclamation
+            // thread is parked; pairs with the load in forEach(_:), by which that thread looks for
+            // retired items before it sleeps.
             head.store(UInt(bitPattern: record), ordering: .sequentiallyConsistent)
         }
         return unsafe record
@@ -66,7 +66,7 @@ import Synchronization
     /// the barrier that makes their contents visible.
     func forEach(_ body: (UnsafeMutablePointer<ThreadRecord>) -> Void) {
         // Acquire: pairs with the release in push(_:). Sequentially consistent: the reclamation
-        // thread looks here after its store in Parking.park(), which an acquiring load could
+        // thread comes here after its store in Parking.park(), which an acquiring load could
         // overtake; pairs with the store in push(_:).
         let first = head.load(ordering: .sequentiallyConsistent)
         var record = unsafe UnsafeMutablePointer<ThreadRecord>(bitPattern: first)

@@ -5,13 +5,13 @@
 /// As with any unowned reference, the object's memory is kept until this reference is gone, but its
 /// `deinit` does not wait. With one of Swift's weak references, the object would get a separate
 /// table. From then on every reference to the object would be counted through that table, the
-/// user's references too. That is several times slower.
+/// user's references too. Counting through the table is several times slower.
 @safe @usableFromInline
 internal final class WeakReference: Sendable {
     private unowned let watched: any AnyObject & Sendable
 
-    /// The address of the object. No other object has it while this reference exists, so callers
-    /// compare it first, without loading the reference.
+    /// The address of the object. No other object has this address while the reference exists, so
+    /// callers compare it first, without loading the reference.
     @usableFromInline let identity: ObjectIdentifier
 
     @usableFromInline
