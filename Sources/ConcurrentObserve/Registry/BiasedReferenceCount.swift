@@ -6,8 +6,8 @@ import Synchronization
 /// observers.
 ///
 /// Observers are made on the threads that register them, and destroyed on the library's threads.
-/// With Swift's reference count, each pair would move the count's cache line from one processor to
-/// another and back. Here each side has a count on its own cache line, and the two counts are
+/// With Swift's reference count, each observer would move the count's cache line from one processor
+/// to another and back. Here each side has a count on its own cache line, and the two counts are
 /// combined once, when the source is gone. (A reference count that is split by thread, for two
 /// threads: see Choi, Shull and Torrellas, "Biased Reference Counting", 2018.)
 internal struct BiasedReferenceCount: ~Copyable, Sendable {
@@ -57,7 +57,7 @@ internal struct BiasedReferenceCount: ~Copyable, Sendable {
     }
 }
 
-/// The number of bytes that a processor's caches move at once.
+/// Sixty-four bytes, the size of a cache line on many processors. It separates two fields.
 private struct CacheLine {
     private let words: (UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0, 0, 0, 0, 0)
 }

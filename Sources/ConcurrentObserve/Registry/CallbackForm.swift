@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The closure of an observer that does not exist yet. Some closures need their observation to be
-/// made.
+/// The closure of an observer that does not exist yet. Some closures use their observer, and can
+/// only be made when it exists.
 @usableFromInline
 internal enum CallbackForm<Event>: Sendable {
     case plain(@Sendable (Event) -> Void)
@@ -13,7 +13,7 @@ internal enum CallbackForm<Event>: Sendable {
 }
 
 extension CallbackForm {
-    /// Makes a closure that also receives its observation.
+    /// Returns a form whose closure passes `body` the event and a handle of its observation.
     @inlinable
     static func withHandle(_ body: @escaping @Sendable (Event, ObservationHandle) -> Void) -> CallbackForm {
         .made { observer in
@@ -22,8 +22,8 @@ extension CallbackForm {
         }
     }
 
-    /// Makes a closure that receives its owner, and does not call `body` once the owner's `deinit`
-    /// has begun. (P13)
+    /// Returns a form whose closure passes the owner to `body`, and does not call `body` once the
+    /// owner's `deinit` has begun. (P13)
     @inlinable
     static func bound<Owner: AnyObject & Sendable>(
         to reference: WeakReference,
@@ -44,7 +44,7 @@ extension CallbackForm {
         }
     }
 
-    /// Whether the closure may be called without calling the user's code.
+    /// Whether the closure decides for each event whether to call the user's code.
     @inlinable
     var isChoosing: Bool { if case .choosing = self { true } else { false } }
 
@@ -64,15 +64,17 @@ extension CallbackForm {
     /// Returns a form for other events. Its closure makes each of them into one of these events by
     /// `transform`, and does nothing if the result is nil.
     ///
-    /// - Parameter runsNoUserCode: Whether neither closure runs user code. Then no event that
-    ///   `transform` has made is dropped at a place where user code must not run.
+    /// - Parameter runsNoUserCode: Whether neither `transform` nor this form's closure runs user
+    ///   code. If so, the observation's end is checked before `transform` is called. The form then
+    ///   drops no event that `transform` has made: it may be called where user code, such as the
+    ///   deinitialiser of an event, must not run.
     func pulledBack<Other>(
         runsNoUserCode: Bool = false,
         _ transform: @escaping @Sendable (Other) -> Event?
     ) -> CallbackForm<Other> {
         .choosing { observer, tally in
             let body = body(for: observer, tally)
-            // A frame has the observer as current while its closure is called.
+            // A frame names the observer in `current` while its closure is called.
             let address = observer.address
             guard let tally else {
                 if runsNoUserCode {

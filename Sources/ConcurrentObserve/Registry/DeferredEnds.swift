@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The work that remains after observations have ended, for when no lock is held.
+/// The work that remains after observations have ended, and that must be done under no lock.
 ///
 /// `RegistryCore.end` decides under the lock and returns this value. Its caller performs the work
 /// outside the lock. The ended observers are linked through themselves, so ending needs no memory.
@@ -20,7 +20,8 @@ internal struct DeferredEnds {
     /// end by themselves, after they have delivered their remaining events. (P12)
     private var endsDependents = false
 
-    /// The ended observers that feed others, with those of other removals; nil if there are none.
+    /// The ended observers that feed other observations, and those of removals that run at the same
+    /// time. Nil if there are none.
     private var feeders: EndedFeeders?
 
     /// The tables of a source that is gone.
@@ -51,7 +52,8 @@ extension DeferredEnds {
         feeders!.add(observer)
     }
 
-    /// Shares the observers whose dependents must end with other removals, and takes over theirs.
+    /// Adds the observers that feed others to the list that all removals of the core share, and
+    /// takes over those of the other removals.
     mutating func share(in core: RegistryCore) {
         guard feeders != nil || core.endings != nil else { return }
         if feeders == nil { feeders = EndedFeeders() }
@@ -68,7 +70,8 @@ extension DeferredEnds {
 // The caller of both must hold no lock.
 extension DeferredEnds {
     /// Asks the reclamation thread to replace the tables if too many entries are dead. If the
-    /// caller has ended only one observer, nothing else is left to do but for its closure.
+    /// caller has ended only one observer, it then only has to retire or destroy that observer's
+    /// closure.
     func tidy(_ core: RegistryCore) {
         if isUntidy { ThreadRecord.retire(core) }
     }
@@ -93,8 +96,8 @@ extension DeferredEnds {
 /// Observers of one source that a removal has ended, and that feed other observations.
 ///
 /// The removal is complete when the observations that they feed have ended, too. Another removal
-/// that comes before finds the observers ended. It also ends the observations that they feed, and
-/// so waits for no thread. (P8)
+/// may come before that, and finds the observers ended. It then ends the observations that they
+/// feed itself, so it waits for no thread. (P8)
 internal final class EndedFeeders: @unchecked Sendable {
     // Unchecked: `observers` is written before `share(in:)`; the core's lock guards `next`; only
     // this removal uses `others`.

@@ -7,8 +7,9 @@ internal final class LabelledObservations: @unchecked Sendable {
     private static let shared = LabelledObservations()
 
     private let lock = Lock()
-    /// The label is empty if it was removed. The entry stays until the observation's end, because
-    /// the observation has one listener that removes it.
+    /// The labels, by the observers' addresses. If a label was removed, its entry is an empty
+    /// string. The entry stays until the observation's end, because the observation has one
+    /// listener that removes it.
     private var labels: [UInt: String] = [:]
 
     private init() {}

@@ -2,8 +2,7 @@
 
 import Synchronization
 
-/// The observations of one test that have not finished: their closures are not
-/// destroyed.
+/// The observations of one test that have not finished: their closures are not destroyed.
 ///
 /// The product `ConcurrentObserveTesting` begins a scope for a test. While no scope exists, a
 /// registration loads a flag and does nothing else. An observation belongs to the scope of the task
@@ -15,7 +14,7 @@ package final class ObservationScope: @unchecked Sendable {
     /// The scope of the calling task.
     @TaskLocal package static var current: ObservationScope?
 
-    /// How many scopes there are.
+    /// The number of scopes that have begun and not ended.
     private static let count = Atomic<Int>(0)
 
     /// Describes who makes an observation, for the report.
@@ -30,7 +29,8 @@ package final class ObservationScope: @unchecked Sendable {
     /// Begins to record.
     package func begin() {
         Scopes.withShared { $0.scopes.append(self) }
-        // Relaxed: a thread that is ordered after the call sees the count; another one races.
+        // Relaxed: a thread that is ordered after the call sees the count; any other thread may
+        // record or not.
         Self.count.add(1, ordering: .relaxed)
     }
 
@@ -63,8 +63,9 @@ package struct MadeObservation: Sendable {
     /// The description that the scope's `origin` returned.
     package let origin: any Sendable
 
-    /// Whether the observation has not ended. The observer behind a mailbox, a path or a group goes
-    /// on while the last callback runs: the observation that it feeds decides.
+    /// Whether the observation has not ended. The observer of a mailbox, a path or a group on a
+    /// source stays active while the last callback runs. Therefore the observation that it feeds
+    /// decides.
     package var isActive: Bool { observer.isActive && observer.counted != nil }
 
     /// The label of the observation, or, if it has none, of its source; empty if neither has.
@@ -74,7 +75,8 @@ package struct MadeObservation: Sendable {
 // Called at each registration.
 extension ObservationScope {
     static var isRecording: Bool {
-        // Relaxed: a thread that is ordered after `begin()` sees the count; another one races.
+        // Relaxed: a thread that is ordered after `begin()` sees the count; any other thread may
+        // record or not.
         count.load(ordering: .relaxed) != 0
     }
 
@@ -88,7 +90,7 @@ extension ObservationScope {
             scope.lastNumber += 1
             scope.made[address] = MadeObservation(observer: observer, number: scope.lastNumber, origin: origin)
         }
-        // Before the observer is recycled for another observation.
+        // The listener runs before the observer is recycled for another observation.
         if observer.whenFinished({ _ in scope.forget(address) }) != nil { scope.forget(address) }
     }
 

@@ -2,7 +2,8 @@
 
 extension ObservationToken {
     /// Ends the observation and blocks the thread until its callbacks have returned and its closure
-    /// is destroyed. For synchronous code; otherwise write `await token.cancelAndWait()`. (P9)
+    /// is destroyed. Use it in synchronous code; elsewhere write `await token.cancelAndWait()`.
+    /// (P9)
     ///
     /// It waits only for this observation. Callbacks of other observations do not delay it, however
     /// long they block. The closure, and the objects that only it retains, are destroyed on the
@@ -37,8 +38,8 @@ extension ObservationToken {
     @discardableResult
     public func cancelAndWait() async -> WaitOutcome {
         if beginWaiting() { return .finished }
-        // The system may be unable to start a thread for the library now, and no other thread may
-        // ask for one.
+        // If the system cannot start a thread for the library now, this task must ask again:
+        // perhaps no other thread does.
         while mustAskAgain {
             // A task of its own: the cancellation of the waiting task must not make this a busy
             // loop.
@@ -66,11 +67,11 @@ extension ObservationToken {
 }
 
 extension Observer {
-    /// Waits until no frame has the observer as current, then destroys the closure. Called outside
-    /// callbacks, on the thread that has ended the observation.
+    /// Waits until no frame names the observer in `current`, then destroys the closure. Called
+    /// outside callbacks, on the thread that has ended the observation.
     fileprivate func finishAfterCallbacks() {
-        // The mark was cleared before the barrier. So a walker whose `current` the loop does not
-        // see will see the mark cleared.
+        // The mark was cleared before the barrier. If the loop does not see the `current` of a
+        // walker, that walker sees the mark cleared.
         AsymmetricBarrier.heavy()
         Backoff.wait(for: "end of the callbacks") { FrameScan.hasCurrent(address) }
         finishOnThisThread()

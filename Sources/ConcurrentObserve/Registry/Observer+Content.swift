@@ -3,8 +3,8 @@
 import Synchronization
 
 extension Observer {
-    /// The distance in bytes from an observer's address to its content: object header, `link`,
-    /// `mark`, `index`.
+    /// The distance in bytes from an observer's address to its content, which follows the object
+    /// header, `link`, `mark` and `index`.
     ///
     /// The walk adds it to an address and borrows the content; `checkLayout` checks it.
     @usableFromInline static var contentOffset: Int { 32 }
@@ -61,8 +61,8 @@ extension Observer {
     /// Calls the closure of the observer at `address`.
     @inlinable @inline(__always)
     static func call<Event>(at address: UInt, with event: Event) {
-        // Safe: the frame that has it as current keeps the closure alive, and the pin keeps the
-        // observer.
+        // Safe: the frame that names the observer in `current` keeps the closure alive, and the pin
+        // keeps the observer.
         unsafe UnsafePointer<Callback<Event>>(bitPattern: address &+ UInt(contentOffset))
             .unsafelyUnwrapped.pointee(event)
     }
@@ -86,7 +86,7 @@ extension Observer {
     @inlinable @inline(__always)
     static func isRemoved(at address: UInt) -> Bool { mark(at: address).isRemoved }
 
-    /// Returns the observer at `address`. A frame must have it as current.
+    /// Returns the observer at `address`. A frame must name it in `current`.
     @usableFromInline
     static func at(_ address: UInt) -> Observer {
         // Safe: the pinned table keeps every observer that it contains.

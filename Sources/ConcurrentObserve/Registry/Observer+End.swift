@@ -64,11 +64,12 @@ extension Observer {
         }
     }
 
-    /// Marks the observer as cut off from the events that it receives.
+    /// Marks the observer as one that receives no more events: see `ObserverMark.isCutOff`.
     func markCutOff() {
-        // Relaxed: the lock of the last property comes between this and a commit that finds the
-        // path cut. If the observation ends at the same moment and this bit is lost, the end has
-        // the same effect.
+        // Relaxed: the caller orders it. A path that has lost its root then ends its last observer
+        // under the mutation lock of that observer's property, which a commit holds when it finds
+        // the end. `RegistryCore.endLocked(_:_:)` executes a release fence. If the observation ends
+        // at the same moment and this bit is lost, the end has the same effect.
         mark.bitwiseOr(ObserverMark.isCutOff.rawValue, ordering: .relaxed)
     }
 
@@ -78,15 +79,15 @@ extension Observer {
         if knownMark.isYoung, !knownMark.contains(.hasLibraryToken) { ThreadRecord.countDroppedToken() }
     }
 
-    /// Notes that the token belongs to the library: `countDroppedToken()` counts nothing.
+    /// Notes that the token belongs to the library: `countDroppedToken()` then counts nothing.
     @usableFromInline
     func leaveTokenUncounted() {
         // Relaxed: only a statistic needs it.
         mark.bitwiseOr(ObserverMark.hasLibraryToken.rawValue, ordering: .relaxed)
     }
 
-    /// Whether the observation has not ended and is not cut off. The lock of the last property
-    /// comes between the mark and a commit that finds the path cut.
+    /// Whether the observation has not ended and is not cut off. A commit that does not reach the
+    /// observer any more sees the mark: see `markCutOff()`.
     var isReceiving: Bool { isMarkedActive && !knownMark.contains(.isCutOff) }
 
     /// Marks the end. The caller must hold the core's lock.
@@ -99,8 +100,8 @@ extension Observer {
     }
 
     /// Destroys the content, then calls the listeners for the end. Must be called once, when no
-    /// frame has the observer as current. The caller must be marked as inside a callback, because
-    /// both run user code.
+    /// frame names the observer in `current`. The caller must be marked as inside a callback,
+    /// because both run user code.
     func finish() {
         destroyContent()
         // Most observers have none, and take no lock.
@@ -118,8 +119,8 @@ extension Observer {
         if ObserverMark(rawValue: before).contains(.hasListeners) { notifyListeners() }
     }
 
-    /// A token may keep the observer for long. Without this the observer would keep the owner's
-    /// memory. (P13)
+    /// Releases the reference to the owner, which keeps the owner's memory: a token may keep the
+    /// observer for a long time. (P13)
     private func forgetOwner() {
         let owner = core.lock.withLock { extras?.owner.take() }
         withExtendedLifetime(owner) {}

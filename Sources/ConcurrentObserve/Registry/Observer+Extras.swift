@@ -9,15 +9,16 @@ extension Observer {
         /// The owner, until the observation has finished. It keeps the owner's memory.
         var owner: WeakReference?
         var onEnd: [OnEnd] = []
-        /// Whether a thread calls the listeners. The observation has ended.
+        /// Whether a thread calls the listeners, after the end of the observation.
         var isNotifying = false
-        /// An object that the room above keeps with the observation.
+        /// The delivery's `DeliveryState`, which the room Delivery keeps with the observation; nil
+        /// if the observer is inline.
         var companion: ObservationCompanion?
         /// The core of the observations that this observer feeds: of the path that begins here, of
-        /// the list behind a mailbox, or of the property that has the values of a group.
+        /// the observation behind a mailbox, or of the property that has the values of a group.
         var dependents: RegistryCore?
-        /// The observation to which the observer belongs: the observation of a binding, which has
-        /// another observer on the other side.
+        /// The one observation that this observer feeds: a two-way binding's, which has an observer
+        /// on either side.
         var principal: Observer?
         /// Called after the observation has ended, before the call that ended it returns.
         var atEnd: (@Sendable () -> Void)?
@@ -59,7 +60,8 @@ extension Observer {
         return extras
     }
 
-    /// An object that the room above keeps with the observation.
+    /// The delivery's `DeliveryState`, which the room Delivery keeps with the observation; nil if
+    /// the observer is inline.
     var companion: ObservationCompanion? {
         get { core.lock.withLock { extras?.companion } }
         set { core.lock.withLock { withExtrasLocked { $0.companion = newValue } } }
@@ -85,9 +87,8 @@ extension Observer {
     }
 
     /// Registers `body` to be called after the observation has ended: on the thread that ends it,
-    /// before that call returns, under no lock. Only for the library's own code, which runs no user
-    /// code and waits for nothing. There is one `body` for each observation. Returns false if the
-    /// observation has ended. (P8)
+    /// before that call returns, under no lock. `body` must run no user code and wait for nothing.
+    /// There is one `body` for each observation. Returns false if the observation has ended. (P8)
     func atEnd(_ body: @escaping @Sendable () -> Void) -> Bool {
         core.lock.withLock {
             guard isMarkedActive else { return false }
@@ -123,9 +124,9 @@ extension Observer {
     /// Whether the observer belongs to a derived value.
     var isOfDerivedValue: Bool { knownMark.contains(.isOfDerivedValue) }
 
-    /// Returns the reason for which the owner's removal ends this observation: `.cancelled`, or
-    /// `.ownerDeleted` if the owner's `deinit` has begun. Nil if the observation has another owner,
-    /// or none. The caller must hold the core's lock.
+    /// Returns the reason with which a removal of all observations of `owner` ends this one:
+    /// `.cancelled`, or `.ownerDeleted` if the owner's `deinit` has begun. Nil if the observation
+    /// has another owner, or none. The caller must hold the core's lock.
     ///
     /// The caller must also hold `owner`, so that loading the reference never drops the last one.
     func endIfBoundLocked(to owner: AnyObject) -> ObservationEnd? {
@@ -152,8 +153,8 @@ internal class SourceWitness: @unchecked Sendable {
     func sourceIsGone() {}
 }
 
-/// An object that a room above keeps with an observation, in addition to the observer's content.
-/// The room defines a subclass.
+/// An object that is kept with an observation, in addition to the observer's content. Its subclass
+/// is `DeliveryState`, in the room Delivery.
 @usableFromInline
 internal class ObservationCompanion: @unchecked Sendable {
     // Unchecked: subclasses have constants only.

@@ -4,16 +4,21 @@
 // counted instead of such an observer, and ends when one of its observers is removed. (P8)
 
 extension Observer {
-    /// Connects this observer to the observations of another core: those of a path that begins
-    /// here, the one behind a mailbox, or those of a group. These observations end when this
-    /// observer is removed from its source, and are counted instead of it.
+    /// Connects this observer to the observations of another core. They end when this observer is
+    /// removed from its source, and are counted instead of it.
+    ///
+    /// Use it if all observations of that core are fed: those of a path that begins at this source,
+    /// the one behind a mailbox, or those of a group.
     func feed(_ dependents: RegistryCore) {
         core.lock.withLock { withExtrasLocked { $0.dependents = dependents } }
     }
 
-    /// Connects this observer to one other observation. It ends when this observer is removed from
-    /// its source, and is counted instead of it: the observation of a binding, which has an
-    /// observer on either side.
+    /// Connects this observer to one other observation, which ends when this observer is removed
+    /// from its source, and is counted instead of it.
+    ///
+    /// Use it if the core of the fed observation has observations that are not fed, too. A two-way
+    /// binding is an example: its observation is one of the left property's observations, and its
+    /// observer of the right property feeds it.
     func feed(_ principal: Observer) {
         core.lock.withLock { withExtrasLocked { $0.principal = principal } }
     }

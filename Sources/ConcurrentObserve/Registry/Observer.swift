@@ -11,7 +11,7 @@ import Synchronization
 ///
 /// With the bytes that `malloc` adds, the object takes one cache line, and a walk reads the middle
 /// of that line. If the table exceeds the processor's caches, one more line costs as much as a
-/// notification. So state that only few observations need is in their `Extras`.
+/// notification. State that only few observations need is therefore in their `Extras`.
 @safe @usableFromInline
 internal class Observer: Retirable, @unchecked Sendable {
     // Unchecked: the core's lock guards `index` and the transitions of `mark`, except `finished`.
@@ -28,8 +28,9 @@ internal class Observer: Retirable, @unchecked Sendable {
     final var content = ContentStorage()
 
     /// The address of the core, which lives as long as the observer (see `BiasedReferenceCount`).
-    /// With the lowest bit set, it is the address of the `Extras`, which know the core. It changes
-    /// to that once, under the core's lock. It is 0 while the observer is in the pool.
+    /// If the lowest bit is set, it is the address of the `Extras`, which have the core's address.
+    /// It changes from the core to the extras at most once, under the core's lock. It is 0 while
+    /// the observer is in the pool.
     final let home: Atomic<UInt>
 
     @usableFromInline
@@ -58,7 +59,7 @@ internal class Observer: Retirable, @unchecked Sendable {
         unsafe UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// The observer's mark, for bits that never change. For the other bits, the caller must hold
+    /// The observer's mark, for bits that never change. To read other bits, the caller must hold
     /// the core's lock.
     @usableFromInline final var knownMark: ObserverMark {
         // Relaxed: constant, or written under the lock that the caller holds.

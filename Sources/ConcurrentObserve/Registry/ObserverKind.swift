@@ -10,8 +10,8 @@ internal enum ObserverListIndex: UInt32, Sendable { case callbacks, mailboxes, l
 
 /// A kind of observers: the list in which a source keeps them, and the type of their content.
 ///
-/// All code that makes, stores and walks the observers of a list uses the list's kind. So the
-/// compiler knows the type of the content: a `Callback`, or an object.
+/// All code that makes, stores and walks the observers of a list uses the list's kind. The compiler
+/// therefore knows the type of the content: a `Callback`, or an object.
 @usableFromInline
 internal struct ObserverKind<Content: ~Copyable>: Sendable {
     @usableFromInline let list: ObserverListIndex
@@ -34,8 +34,8 @@ extension ObserverKind where Content: ~Copyable {
 
 /// An object as the content of an observer.
 ///
-/// It has the size of a closure, and its reference is where a closure has its context. So an ended
-/// observation releases both in the same way.
+/// It has the size of a closure, and its reference is where a closure has its context. The end of
+/// an observation therefore releases both in the same way.
 @usableFromInline
 internal struct HeldObject<Object: AnyObject>: ~Copyable {
     private let unused: UInt = 0
@@ -45,7 +45,7 @@ internal struct HeldObject<Object: AnyObject>: ~Copyable {
     init(_ object: Object) { self.object = object }
 }
 
-/// An observer of a kind during a walk: the thread's frame has it as current.
+/// An observer during a walk: the thread's frame names it in `current`.
 @safe @usableFromInline
 internal struct LentObserver<Content: ~Copyable>: ~Copyable {
     @usableFromInline let address: UInt
@@ -77,7 +77,7 @@ extension LentObserver where Content: ~Copyable {
     borrowing func withObject<Object: AnyObject>(
         _ body: (Object) -> Void
     ) where Content == HeldObject<Object> {
-        // Safe: the frame that has the observer as current keeps the object alive, and the pin
+        // Safe: the frame that names the observer in `current` keeps the object alive, and the pin
         // keeps the observer. The reference is the second word of the content.
         unsafe UnsafePointer<Unmanaged<Object>>(bitPattern: address &+ UInt(Observer.objectOffset))
             .unsafelyUnwrapped.pointee._withUnsafeGuaranteedRef { body($0) }
@@ -94,9 +94,10 @@ extension LentObserver where Content: ~Copyable {
 internal enum ListHints {
     /// There may be mailboxes.
     @inlinable static var mailboxes: UInt { 1 }
-    /// There may be links, which a room above defines.
+    /// There may be links: observers of paths that lead on from a property, and of derived values
+    /// that depend on it.
     @inlinable static var links: UInt { 2 }
-    /// Observers may be `flagged`.
+    /// There may be observers whose mark is `flagged`.
     @inlinable static var flagged: UInt { 4 }
 
     /// The callbacks' table is large: the table and the memory that its closures read exceed the

@@ -135,7 +135,8 @@ extension TableContents {
                 if observer & TableEntry.Mark.ended != 0 { continue }
                 observer &= ~TableEntry.Mark.all
             }
-            // It also ends the previous callback, for a thread that waits for it.
+            // The store to `current` also ends the protection of the previous observer: a thread
+            // that waits for the end of its callback stops waiting.
             let lent = unsafe frame.pointee.current.protect(observer, fenced: fenced) {
                 unsafe entry.pointee.isActive
             }
@@ -146,8 +147,8 @@ extension TableContents {
     }
 }
 
-/// The closure of an observer, in an entry of a table. A frame has the observer as current and pins
-/// the table.
+/// The closure of an observer, in an entry of a table. A frame names the observer in `current` and
+/// pins the table.
 @safe @usableFromInline
 internal struct LentClosure: ~Copyable {
     @usableFromInline let observer: UInt

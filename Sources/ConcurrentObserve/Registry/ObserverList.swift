@@ -138,8 +138,8 @@ internal struct ObserverList: ~Copyable, Sendable {
         return unsafe Unmanaged<RegistryCore>.fromOpaque(UnsafeRawPointer(bitPattern: original)!).takeUnretainedValue()
     }
 
-    /// Returns the address of the table of a list that is not the first, or 0. Counts no reference.
-    /// (P15)
+    /// Returns the address of the table of the mailboxes or of the links; 0 if there is none.
+    /// Counts no reference. (P15)
     @usableFromInline
     borrowing func loadFurtherHead(of list: ObserverListIndex) -> UInt {
         // Acquire: pairs with the release in replaceTableLocked(of:by:).

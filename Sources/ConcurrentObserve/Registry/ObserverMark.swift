@@ -9,8 +9,8 @@ internal struct ObserverMark: OptionSet, Sendable {
     @inlinable @inline(__always)
     init(rawValue: UInt32) { self.rawValue = rawValue }
 
-    // Computed, all: so they are constants in debug builds too, and nothing is initialized on first
-    // use. (P18)
+    // All are computed: they are constants in debug builds, too, and nothing is initialized on
+    // first use. (P18)
 
     /// The observation has not ended.
     @inlinable static var active: ObserverMark { ObserverMark(rawValue: 1) }
@@ -18,7 +18,8 @@ internal struct ObserverMark: OptionSet, Sendable {
     static var finished: ObserverMark { ObserverMark(rawValue: 2) }
     /// The observation ends with its owner.
     static var ownerBound: ObserverMark { ObserverMark(rawValue: 4) }
-    /// A flag that the room above defines. The core counts the live observers that have it.
+    /// The observer asks for prior deliveries: the room Property calls this mark `receivesPrior`.
+    /// The core counts the live observers that have it.
     @inlinable static var flagged: ObserverMark { ObserverMark(rawValue: 8) }
     /// The references of the observer's first table and of its retirement were counted in one step
     /// when the observer was made. The registration counts the observer in the core. The thread
@@ -41,12 +42,13 @@ internal struct ObserverMark: OptionSet, Sendable {
     /// removed, with the observations of the source.
     static var isOfDerivedValue: ObserverMark { ObserverMark(rawValue: 8_192) }
 
-    /// The observer belongs to an observation of several properties together.
+    /// The observer is inline, and belongs to an observation of several properties together or to a
+    /// path of several steps. A commit also calls it under the commit's locks. (P21)
     static var isCombined: ObserverMark { ObserverMark(rawValue: 16_384) }
 
-    /// The observer belongs to an observation of several properties together, and the root of the
-    /// path that it observes is gone. It receives no further changes, and ends when the last one is
-    /// delivered.
+    /// The observer, which belongs to an observation of several properties together or to a path,
+    /// receives no further changes: it was ended, or the root of the path that it observes is gone.
+    /// In the second case it ends when the last change is delivered.
     static var isCutOff: ObserverMark { ObserverMark(rawValue: 32) }
 
     /// The position of the list's two bits.

@@ -2,8 +2,10 @@
 
 // # Registry: who observes, and how a notification finds them
 //
-// The room keeps the observers of a source, calls them without a lock, and ends every observation
-// in one way. It uses Reclamation only; registries and the properties above embed its lists.
+// This room (folder) keeps the observers of a source, calls them without a lock, and ends every
+// observation in one way. It uses Reclamation, and the rooms below it. Registries, and the
+// properties of the room Property, embed its lists. P1 to P25 are the promises of the article
+// Contract.
 //
 // The main types. Begin with `ObserverList.swift`, then read `ObserverList+Walk.swift`.
 // - `ObserverRegistry`: a source of events that have no current value.
@@ -28,8 +30,8 @@
 //    `deliverWithMailboxes` enqueues and wakes before that walk, and drains after it. (P1)
 // 4. `Observer.end` calls `RegistryCore.end`. Under the same lock, `tombstoneLocked` marks the
 //    entry, and then `markEndedLocked` the observer. A notification that begins later does not call
-//    it. (P8) The end of the source is `RegistryCore.endSource`: it takes all tables away, and
-//    marks all.
+//    it. (P8) The end of the source is `RegistryCore.endSource`: it removes all tables, and marks
+//    all observers.
 // 5. After the unlock, the thread that ended the observation retires the observer.
 // 6. A pass of the reclamation thread executes the heavy barrier and scans the frames. When no
 //    frame has the observer as `current`, a deinit thread calls `finish`, which destroys the
@@ -41,10 +43,10 @@
 // Every part of the room obeys these rules:
 // - `RegistryCore` decides under its lock, and its caller acts after the unlock. No user code runs
 //   under the lock, and nothing is retired or destroyed there. (P5)
-// - A walk stores `current`, then looks whether the entry has ended, then calls. The thread that
+// - A walk stores `current`, then checks whether the entry has ended, then calls. The thread that
 //   destroys the closure ends the entry, executes the heavy barrier, then scans. (P8, P9)
 //
-// The walk to read: `notify`, `deliver`, `walkClosures`, `withPinnedTable`
+// The calls to read, in their order: `notify`, `deliver`, `walkClosures`, `withPinnedTable`
 // (`ThreadRecord.withFrame`, `HazardPointer.protectTable`, `loadHead`), `loadCount`,
 // `visitClosures`, `visit` (`HazardPointer.protect`, `isActive`), `LentClosure.callAsFunction`.
 
@@ -98,17 +100,18 @@ extension ObserverRegistry {
         deliver(event)
     }
 
-    /// Out of line, so that an asynchronous caller never keeps a thread's address across a
-    /// suspension. Compiled once for all events: it receives the event's address and passes it to
-    /// each closure. Code that is specialized for one type of event would copy the event for each
-    /// closure.
+    /// Calls every observer with `event`. It is out of line, so that an asynchronous caller never
+    /// keeps a thread's address across a suspension. It is compiled once for all types of event: it
+    /// receives the event's address and passes it to each closure. Code that is specialized for one
+    /// type of event would copy the event for each closure.
     @usableFromInline @inline(never)
     internal func deliver(_ event: Event) {
         if observers.mayHaveMailboxes { return deliverWithMailboxes(event) }
         observers.walkClosures { closure in closure(event) }
     }
 
-    /// Out of line: without mailboxes nothing must be kept for the steps after the walk.
+    /// Calls every observer with `event`, the mailboxes included. It is out of line, so that a
+    /// delivery without mailboxes keeps nothing for the steps after the walk.
     @inline(never)
     private func deliverWithMailboxes(_ event: Event) {
         observers.enqueue(event)

@@ -138,8 +138,8 @@ import Synchronization
 
     func free() {
         for index in 0..<count {
-            // The observers were written on other processors. So each is prefetched while earlier
-            // ones are released.
+            // The observers were written on other processors. Each is therefore prefetched while
+            // earlier ones are released.
             if index + 8 < count { unsafe contents.pointee.entry(index + 8).pointee.fetchObserver() }
             unsafe contents.pointee.entry(index).pointee.release()
         }

@@ -4,7 +4,8 @@ import Synchronization
 
 // The caller of each of these must hold the lock.
 extension RegistryCore {
-    /// Counts observers that are flagged, and updates the hint for walkers.
+    /// Adds `step` to the number of live observers that are `flagged`. Publishes the hint for
+    /// walkers when that number becomes 0 or 1.
     func countFlaggedLocked(_ step: Int) {
         flagged += step
         if flagged <= 1 { publishHeadLocked() }
@@ -71,8 +72,9 @@ extension RegistryCore {
         return isFed ? Set(counted.map(\.address)).count : counted.count
     }
 
-    /// The observation that counts among the observations of this core, which an observer feeds.
-    /// There is at most one. Ends observations whose owners are dead. (P13)
+    /// The observation that is counted instead of an observer that feeds this core: a live
+    /// observation of this core, or the one that this observation feeds. Nil if there is none. Ends
+    /// observations whose owners are dead. (P13)
     var countedAsFed: Observer? {
         sweepOwners()
         for observer in liveObservers() {
@@ -97,9 +99,9 @@ extension RegistryCore {
         }
     }
 
-    /// Whether the observer at `address` is in a current table, its observation ended or not, or
-    /// receives what a live observer of the library in these tables passes on, as the user's
-    /// observer of a path does.
+    /// Whether the observer at `address` is in a current table, even if its observation has ended.
+    /// Also true if a live observer in these tables feeds another core that has it: the user's
+    /// observer of a path is found in this way.
     func has(observerAt address: UInt) -> Bool {
         let (isFound, others) = lock.withLock { () -> (Bool, [Observer]) in
             var isFound = false

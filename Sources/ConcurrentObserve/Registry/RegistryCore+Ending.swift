@@ -77,16 +77,17 @@ extension RegistryCore {
 
     /// Marks the entry and its observer as ended. The caller must hold the lock.
     ///
-    /// The entry comes first: who finds the observer's mark, and does not take the lock, returns
-    /// from `cancel()`, and its next notification must find the entry. (P8)
+    /// The entry is marked first. A thread whose `cancel()` finds the observer marked returns
+    /// without the lock, and its next notification must find the entry marked. (P8)
     ///
     /// - Returns: Whether so many entries are dead now that the reclamation thread should replace
     ///   the table.
     private func endLocked(_ observer: Observer, _ reason: ObservationEnd) -> Bool {
         let mark = observer.knownMark
         if mark.contains(.isCombined) {
-            // A commit that finds the entry ended does not reach the combination through this
-            // source. So the combination must not take the commit's other changes for all. (P21)
+            // A commit that finds the entry ended does not give this source's change to the
+            // combination. The combination must then not publish the commit's other changes as the
+            // whole commit. (P21)
             observer.markCutOff()
             // Release: pairs with the fence in Combination.isWhole.
             atomicMemoryFence(ordering: .releasing)
@@ -172,8 +173,8 @@ internal final class OwnerWatch: @unchecked Sendable {
 
     private init() {}
 
-    /// Called under the core's lock. This lock is taken inside that lock, never the other way
-    /// round.
+    /// Adds a core, whose lock the caller holds. The lock of the watch is taken inside that lock,
+    /// never the other way round.
     func add(_ core: RegistryCore) { lock.withLock { cores[ObjectIdentifier(core)] = WeakCore(core: core) } }
     func remove(_ core: RegistryCore) { _ = lock.withLock { cores.removeValue(forKey: ObjectIdentifier(core)) } }
 

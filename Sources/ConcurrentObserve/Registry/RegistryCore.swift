@@ -24,8 +24,8 @@ import Synchronization
     /// check for exclusive access.
     var (callbackTable, mailboxTable, linkTable) = (ObserverTable?.none, ObserverTable?.none, ObserverTable?.none)
     var ownerBound = 0
-    /// The number of registered observers that `references` does not count: they were counted
-    /// ahead. Guarded by `lock`.
+    /// The number of registered observers that `references` does not count: their mark is
+    /// `isCountedAhead`. Guarded by `lock`.
     private var countedAhead = 0
     /// The number of observers whose mark is `flagged`.
     var flagged = 0
@@ -46,10 +46,12 @@ import Synchronization
     let references = BiasedReferenceCount()
 
     static let smallestCapacity = 8
-    /// A walk skips this number of dead entries in a fraction of a microsecond.
+    /// The largest capacity that a table gets because of dead entries. A walk skips this number of
+    /// dead entries in a fraction of a microsecond.
     static let mostRoomForChurn = 512
     static let smallestSweepInterval = 32
-    /// A table with this number of entries takes some megabytes, with the closures' contexts.
+    /// The least capacity of a table that sets the hint `large`. A table with this number of
+    /// entries takes some megabytes, with the closures' contexts.
     static let leastLargeCapacity = 1 << 15
 
     init(head: UnsafePointer<Atomic<UInt>>, label: String) {
@@ -66,7 +68,7 @@ import Synchronization
     @usableFromInline
     func append(_ observer: Observer) { settle(attach(observer)) }
 
-    /// The work that remains after a registration, for when no lock is held.
+    /// The work that remains after a registration, and that must be done under no lock.
     @usableFromInline
     struct DeferredActions {
         fileprivate let replaced: ObserverTable?
@@ -155,8 +157,8 @@ import Synchronization
         return hints
     }
 
-    /// Returns the word in which walkers find the address of the table of a list that is not the
-    /// first. Constant.
+    /// Returns the word in which walkers find the address of the table of the mailboxes or of the
+    /// links. The word is the same for the core's whole life.
     func furtherHead(of list: ObserverListIndex) -> UnsafePointer<Atomic<UInt>> {
         // Safe: atomics are lent in place; the caller holds the core.
         if list == .mailboxes { return unsafe withUnsafePointer(to: mailboxHead) { unsafe $0 } }
@@ -220,7 +222,7 @@ import Synchronization
 
 // The current tables of a source's lists. The caller of each of these must hold the lock.
 extension RegistryCore {
-    /// The current table of a list. It is made with the first observer.
+    /// The current table of a list; nil if the list has none. It is made with the first observer.
     @inline(__always)
     func table(of list: ObserverListIndex) -> ObserverTable? {
         switch list {

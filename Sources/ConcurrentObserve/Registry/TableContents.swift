@@ -51,7 +51,7 @@ internal struct TableEntry: ~Copyable {
     @usableFromInline
     init() {}
 
-    /// The bits of an entry's word beside the address, which is a multiple of four.
+    /// The bits of an entry's word that are not part of the address, which is a multiple of four.
     @usableFromInline
     enum Mark {
         /// The observation ended while this table was the current one.
@@ -85,7 +85,8 @@ extension TableEntry {
     /// Makes walkers read the observer's own mark. The caller must hold the core's lock.
     func markReplacedLocked() {
         // Relaxed, both: the lock orders this before the end of any observation that will not be
-        // marked in this table; then as for `ended`.
+        // marked in this table. The heavy barrier orders it for walkers, as in
+        // `tombstoneLocked(_:)`.
         word.store(word.load(ordering: .relaxed) | Mark.replaced, ordering: .relaxed)
     }
 
@@ -103,7 +104,8 @@ extension TableEntry {
         if word & Mark.ended == 0 { SwiftRuntime.prefetch(word & ~Mark.all) }
     }
 
-    /// Releases the table's reference. No other thread may have the table.
+    /// Releases the table's reference to the observer, if the entry was used. No other thread may
+    /// use the table.
     func release() {
         // Relaxed: no other thread has the table.
         let address = word.load(ordering: .relaxed) & ~Mark.all
@@ -119,7 +121,7 @@ extension TableEntry {
         unsafe (UnsafeRawPointer(entry) + MemoryLayout<UInt>.size).assumingMemoryBound(to: ContentStorage.self)
     }
 
-    /// Whether the observation has not ended. A frame must have the observer as current.
+    /// Whether the observation has not ended. A frame must name the observer in `current`.
     @inlinable @inline(__always)
     var isActive: Bool {
         // Relaxed: the asymmetric barrier orders it after the store of `current`; publication made
