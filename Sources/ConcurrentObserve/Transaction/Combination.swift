@@ -14,7 +14,8 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
     let lock = SourceLock()
     /// The options with which the members' observers are registered.
     private let options: ObserverOptions
-    /// How many changes were noted (a commit counts as one), and how many of them are published.
+    /// The number of changes that were noted (a commit counts as one), and the number of those that
+    /// are published.
     var noted = 0
     private var published = 0
     /// The steps that are not published yet, in order: each commit, and before it the values that
@@ -37,7 +38,7 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
         options = ObserverOptions([.initial, .ofCombination]).union(observer.intersection(.ofBinding))
     }
 
-    /// Notes a change of `member`, and publishes it. Under no lock.
+    /// Notes a change of `member`, and publishes it. The caller must hold no lock.
     private func note<Member>(_ change: Change<Member>, of member: SourceIdentity, in slot: MemberSlot<Member>) {
         var replaced = change.new
         let version = change.version
@@ -61,7 +62,7 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
     }
 
     /// Publishes the noted changes as changes of the property, unless another thread has done so.
-    /// Under no lock.
+    /// The caller must hold no lock.
     ///
     /// - Parameters:
     ///   - cause: The change of a member that the calling thread delivers, if it has a scope.
@@ -85,12 +86,14 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// Commits the next unpublished step to the property; nil if there is none.
+    /// Publishes the next unpublished step as a change of the property, and calls no observer.
+    /// Returns the step; nil if there is none.
     private func commitUnpublishedLocked(to property: Observed<Value>) -> Step? {
         guard let step = takeUnpublishedLocked() else { return nil }
         let words = property.cell.encode(step.value)
-        // Also in a body: a registration there may publish. No value is destroyed here, since the
-        // slots have the members' values.
+        // The body of a `modify` or a commit may register an observer, and thereby run this code:
+        // `acquireAnywhere` does not trap there. No value is destroyed here, since the slots have
+        // the members' values.
         property.mutation.acquireAnywhere()
         step.note(property.cell.publishLocked(words))
         if property.observers.mayHaveMailboxes { property.observers.enqueue(step.change) }
@@ -102,16 +105,17 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
     /// change.
     final class Step {
         // The value is last, so that the places of the other fields do not depend on its type.
-        /// How many changes were noted when it was made, and which of them it publishes.
+        /// The number of changes that were noted when the step was made, and which of them it
+        /// publishes.
         fileprivate let noted: Int
         fileprivate(set) var notes = 0...0
         /// The number of the commit that made the values, or 0.
         let commit: UInt64
-        /// Whether nothing else is noted.
+        /// Whether no noted change is left to publish after this step.
         fileprivate(set) var isLast = false
         fileprivate(set) var next: Step?
         /// Once it is published: the words that it replaced, the version of the change, and the
-        /// property's lock address.
+        /// address of the property's latch.
         private var replaced = Latch.Words()
         private(set) var version: UInt64 = 0
         private var source: UInt = 0
@@ -137,9 +141,9 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// Whether all members' observers receive changes. When one does not, nothing is published any
-    /// more: if a commit changes it, the other values would be only a part of the commit. The
-    /// user's observation is about to end. (P8, P21)
+    /// Whether the observers of all members receive changes. If one does not, the user's
+    /// observation is about to end, and nothing more is published: a commit may change that member,
+    /// and the other values would be only a part of the commit. (P8, P21)
     private var isWhole: Bool {
         // Acquire: pairs with the fence in RegistryCore.endLocked(_:_:). If the commit has found an
         // entry ended, this finds its observer cut off.
@@ -207,7 +211,7 @@ extension Combination: Joined {
     >? {
         let slot = MemberSlot<Member>()
         let form = CallbackForm<Change<Member>>.made { [self] observer in
-            // Claimed once: only then does the lock of one member guard the staged changes.
+            // The slot is claimed once: the lock of one member guards the staged changes.
             let member = slot.claim { observer.sourceIdentity }
             return { [self] change in
                 if let reach = CommitReach.current {
@@ -245,10 +249,10 @@ extension Combination: Joined {
         guard let first else { return endAtOnce(observer, members) }
         let property = Observed(first)
         let token = property.attach(observer)
-        // Not before: so the observation begins at version 0.
+        // Not before the observation has begun, so that it begins at version 0.
         open(property)
-        // Each member counts the user's observation, and a removal at the member ends it. So it
-        // does while events wait in the mailbox although another member has died. (P8)
+        // Each member counts the user's observation, and a removal at the member ends it. Both
+        // hold, too, while events wait in the mailbox after the death of another member. (P8)
         for member in members { member.observer.feed(token.observer.core) }
         // Before the return: if a member's observer was removed in between, only part of the group
         // would be observed.

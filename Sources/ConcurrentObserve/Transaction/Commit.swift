@@ -41,7 +41,7 @@ internal enum Commit {
     }
 
     /// Runs `body` for a group with paths. Follows the paths, takes the locks of the properties on
-    /// the way and of the last ones, and looks whether the paths still lead there. If not, it
+    /// the way and of the last ones, and checks whether the paths still lead there. If not, it
     /// releases the locks, and follows the paths again.
     @inline(never)
     private static func runAlongPaths(
@@ -63,9 +63,9 @@ internal enum Commit {
         }
     }
 
-    /// Runs `body` under the mutation locks of `members`, which are in the order of their locks,
-    /// each once. Returns false, and does not run `body`, if `condition` does not hold under the
-    /// locks.
+    /// Runs `body` under the mutation locks of `members`, which are in the order of their
+    /// addresses, each once. Returns false, and does not run `body`, if `condition` does not hold
+    /// under the locks.
     @inline(__always)
     private static func run(
         _ members: UnsafeBufferPointer<Member>,
@@ -113,7 +113,7 @@ internal enum Commit {
     }
 
     /// Publishes the drafts that the body has set, and calls the observers. The caller holds the
-    /// members' mutation locks; this releases them.
+    /// members' mutation locks; this function releases them.
     @inline(__always)
     private static func publish(
         _ members: UnsafeBufferPointer<Member>,
@@ -122,9 +122,9 @@ internal enum Commit {
     ) {
         // Safe, all: records are never freed; the caller has the members and the drafts.
         unsafe record.pointee.decision.reset()
-        // Each step is done for all members before the next step begins. So the time from the first
-        // prepared change to the last settled one is short: a snapshot that is taken in this time
-        // looks again.
+        // Each step is done for all members before the next step begins. The time from the first
+        // prepared change to the last settled one is therefore short: a snapshot that is taken in
+        // this time must read again.
         for index in members.indices { unsafe members[index].leaveBody() }
         for index in members.indices { unsafe members[index].prepare(&drafts[index], by: record) }
         unsafe record.pointee.decision.make()

@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// The commit calls the combinations' own observers under the locks of all members, so no later
 /// change of a member can come before it there. These observers put each change into a slot, and
-/// the slot here.
+/// add the slot to this object.
 @safe
 internal final class CommitReach {
     /// The number of the commit. (P21)
@@ -32,8 +32,8 @@ internal final class CommitReach {
         number = Self.lastNumber.wrappingAdd(1, ordering: .relaxed).newValue
     }
 
-    /// Whether the commit changes the property with this lock address. Called under the locks of
-    /// the commit's members.
+    /// Whether the commit changes the property whose latch is at `address`. Called under the locks
+    /// of the commit's members.
     func changes(_ address: UInt) -> Bool {
         // Safe: the commit keeps the drafts until it has called its observers.
         guard let index = unsafe Draft.index(of: address, in: drafts) else { return false }
@@ -69,14 +69,14 @@ internal final class CommitReach {
         for index in reached.indices { reached[index].combination.take(reached[index].slots, of: number, &replaced) }
     }
 
-    /// The reach of the commit that calls the calling code under its locks; nil in other
-    /// deliveries.
+    /// The reach of the commit that is calling this thread's observers under its locks; nil in any
+    /// other delivery.
     static var current: CommitReach? {
         // Safe: `gatherLocked` runs, and its caller keeps the object.
         unsafe DeliveryScope.present?.commit.map { unsafe Unmanaged<CommitReach>.fromOpaque($0).takeUnretainedValue() }
     }
 
-    /// Destroys the replaced values, and releases the combinations. Under no lock.
+    /// Destroys the replaced values, and releases the combinations. The caller must hold no lock.
     func destroyReplaced() {
         ThreadRecord.withUserCode {
             replaced = []

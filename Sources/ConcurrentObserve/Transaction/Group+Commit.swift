@@ -58,8 +58,8 @@ extension PropertyList {
 // MARK: - Reading others
 
 extension Group {
-    /// Changes several members as one, and holds other properties still, which the body only reads.
-    /// (P19)
+    /// Changes several members as one. Other properties, which the body only reads, do not change
+    /// until the commit is published. (P19)
     ///
     /// ```swift
     /// let accounts = Group(from.balance, to.balance)
@@ -71,8 +71,8 @@ extension Group {
     /// ```
     ///
     /// No other thread changes a property of `held` from before the body runs until the commit is
-    /// published. So a decision that the body makes from these properties still holds when its
-    /// changes are published. Without `reading:` two commits can each read a property that the
+    /// published. A decision that the body makes from these properties therefore still holds when
+    /// its changes are published. Without `reading:` two commits can each read a property that the
     /// other one changes (*write skew*). Reading such a property in the body without the
     /// transaction gives the same value. Setting it traps, unless it is also a member.
     ///
@@ -97,8 +97,8 @@ extension Group {
 }
 
 extension PropertyList {
-    /// Changes several properties of the list as one, and holds others still: see
-    /// ``Group/commit(reading:_:)``. (P19)
+    /// Changes several properties of the list as one. Other properties, which the body only reads,
+    /// do not change until the commit is published: see ``Group/commit(reading:_:)``. (P19)
     ///
     /// - Parameters:
     ///   - held: The property, or a ``Group`` or ``PropertyList`` of several.
@@ -118,7 +118,7 @@ extension PropertyList {
 }
 
 extension GroupMembers {
-    /// The members of a group, and those of `held`, which a commit only reads.
+    /// Finds the members of a group, and those of `held`, which a commit only reads.
     @usableFromInline
     convenience init(of group: GroupMembers, reading held: some ObservableProperty) {
         self.init { found in

@@ -2,8 +2,9 @@
 
 // # Transaction: how several properties are changed, read and observed as one
 //
-// The room makes one property of several: it reads them at one moment, and observes them together.
-// A commit changes several of them as one. The room uses Property, and the rooms below it.
+// This room (folder) makes one property of several: it reads them at one moment, and observes them
+// together. A commit changes several of them as one. The room uses Property, and the rooms below
+// it. P1 to P25 are the promises of the article Contract.
 //
 // Begin with `Commit.swift`, then read `Combination.swift`.
 // - `Group`: the members, with `snapshot`, `attach` and `commit`. `PropertyList` is a group of one
@@ -13,24 +14,27 @@
 // - `PathTrace`: where the paths of a group lead, with the versions of the properties on the way.
 // - `CommitReach`: the combinations and paths that a commit reaches.
 // - `Combination`: one observation of a group. A `MemberSlot` has the latest value of a member.
-// - `Snapshots`: reads the values, then the versions again, until none differs. After 16 looks it
-//   holds off publication.
+// - `Snapshots`: reads the values, then the versions again, until none differs. After 16 failed
+//   attempts it holds off publication.
 //
 // The life of a commit, all on one thread:
-// 1. `Commit.perform` calls `run`. For a group with paths, `runAlongPaths` follows the paths under
-//    no lock, and repeats that until `PathTrace.isPresent` finds the same versions under the locks.
+// 1. `Commit.perform` calls `run`. If the group has paths, `runAlongPaths` follows them under no
+//    lock, and repeats this until `PathTrace.isPresent` finds the same versions under the locks.
 // 2. `Member.lockForBody` takes the mutation locks in the order of their addresses, so commits
 //    never wait in a ring. The body runs on the drafts. If it throws, `discard` releases the locks.
-// 3. `publish` begins. `leaveBody` waits for registrations and snapshots that run beside the body.
-//    `prepare` stores each new value in the latch's spare slot and marks the version (release).
-//    `CommitDecision.make` is one release store, which makes all prepared values the present ones.
-//    A reader that finds the mark loads the decision with acquire (`isMade`).
+// 3. `publish` begins. `leaveBody` waits for registrations and snapshots that began while the body
+//    ran. `prepare` stores each new value in the latch's spare slot and marks the version
+//    (release). `CommitDecision.make` is one release store, which makes all prepared values the
+//    present ones. A reader that finds the mark loads the decision with acquire (`isMade`).
 // 4. If a member is observed, `deliverLocked` fills the mailboxes and calls the observers that
 //    combinations have at the members: each stages its change (`MemberSlot.stage`). Then
-//    `CommitReach.gather` gives each combination all of them in one step (`Combination.take`).
+//    `CommitReach.gatherLocked` gives each combination all of them in one step
+//    (`Combination.take`).
 // 5. `settle` stores the next version without the mark (release). `unlock` releases the locks.
 // 6. `relink` relinks the paths and wakes the mailboxes of all members. Then `announce` calls the
-//    observers, member by member, and retires the replaced value.
+//    observers, member by member, and retires the replaced value. It calls the observer of a
+//    combination a second time for the same change. The first of these calls publishes the step of
+//    the commit; the others find nothing to do.
 //
 // The life of a `Combination`: `attach` joins each member with an inline observer (`join`). `start`
 // attaches the user's observer to a property of the combination's own. `note` puts a change into
@@ -44,8 +48,8 @@
 // - A prepared change is always committed, and a commit is never folded with another change. (P19,
 //   P21)
 //
-// The walk that matters most: `Group.commit`, `Commit.perform`, `run`, `lockForBody`, the body,
-// `publish`, `leaveBody`, `prepare`, `make`, `deliverLocked`, `settle`, `unlock`, `announce`.
+// The calls to read, in their order: `Group.commit`, `Commit.perform`, `run`, `lockForBody`, the
+// body, `publish`, `leaveBody`, `prepare`, `make`, `deliverLocked`, `settle`, `unlock`, `announce`.
 
 /// Several properties, of any roots and any types, read and observed together.
 ///
@@ -60,9 +64,9 @@
 /// them. Changes that race may be folded into one. A ``commit(_:)`` is one change, by itself. (P21)
 ///
 /// Each observation numbers its changes itself: 1, 2, 3, …; `.initial` has version 0. `old` of each
-/// change is `new` of the one before. So the last call has the last values of all. (P2, P3) A
-/// property that is named twice is observed twice: a commit of it is one change, any other change
-/// of it is two.
+/// change is `new` of the one before. The change with the highest version has the last values of
+/// all. (P2, P3) A property that is named twice is observed twice: a commit of it is one change,
+/// any other change of it is two.
 ///
 /// The group retains its properties. An observation of the group does not, but keeps their last
 /// values, and so the referent of a weak property. (P11) When one of the properties is gone, the
@@ -105,7 +109,8 @@ public struct Group<Value: Sendable>: ObservableProperty {
         readEach = { reader in Self.read(repeat each properties, by: reader) }
     }
 
-    /// Begins observations while all properties live. It does not retain them. (P11)
+    /// Begins an observation of all properties without retaining them; nil once one of them is
+    /// gone. (P11)
     public var weakAttachment: @Sendable (PropertyObserver<Value>) -> ObservationToken? {
         let joining = makeJoining()
         return { observer in Combination<Value>.attach(observer, joining) }
@@ -142,10 +147,10 @@ public struct Group<Value: Sendable>: ObservableProperty {
     /// Returns values that were present together at one moment, and the version that belongs to
     /// them. Any thread; waits for no body of a `modify` or a commit. (P20)
     ///
-    /// Looks again if a property changed in between, as lock-free snapshots do (Afek and others,
-    /// "Atomic Snapshots of Shared Memory", 1993: the double collect). After several failed looks
-    /// it holds off the publication of changes for a moment, unless one of the properties is a path
-    /// of several steps, a derived value or a type of yours.
+    /// Reads again if a property changed in between, as lock-free snapshots do (Afek and others,
+    /// "Atomic Snapshots of Shared Memory", 1993: the double collect). After several failed
+    /// attempts it holds off the publication of changes for a moment, unless one of the properties
+    /// is a path of several steps, a derived value or a type of yours.
     ///
     /// - Complexity: O(properties), and once more for each change that comes in between.
     @inlinable
@@ -177,8 +182,8 @@ public struct Group<Value: Sendable>: ObservableProperty {
     }
 }
 
-// Initialisers without a pack: only then does the type checker reach into the tuple in a closure of
-// one expression.
+// Initialisers without a pack: with a pack, the type checker does not find the tuple's elements in
+// a closure of one expression.
 extension Group {
     /// Makes a group of two.
     ///

@@ -3,7 +3,7 @@
 /// Describes how a combination observes something that has a value, without retaining it.
 ///
 /// If a group or a list is a member, it is not observed itself: its own members join the
-/// combination. So a commit reaches the combination under the members' locks. (P11, P21)
+/// combination. A commit therefore reaches the combination under the members' locks. (P11, P21)
 @usableFromInline
 internal struct Joining<Value: Sendable>: Sendable {
     /// Adds the properties from which the value is made. Returns a function that reads it; nil if

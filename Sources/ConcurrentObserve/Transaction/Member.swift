@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The addresses of the parts of a property that a commit and a snapshot use. They need nothing
-/// else of an unobserved property, whatever its type.
+/// The addresses of the parts of a property that a commit and a snapshot use. A commit and a
+/// snapshot need nothing else of an unobserved property, whatever its type.
 ///
-/// The members of a group lie side by side. So each step of a commit is one loop, without a call
-/// that depends on the type.
+/// The members of a group lie side by side. Each step of a commit is therefore one loop, without a
+/// call that depends on the type.
 ///
 /// It has only addresses, so no reference is counted where it is copied: its list retains the
 /// property.
@@ -43,8 +43,8 @@ extension Member {
         unsafe mutation.pointee.acquireForCommit(record, latch.pointee.owner)
     }
 
-    /// Ends the body for this property: waits for the registrations that run beside it. The
-    /// mutation lock is still held.
+    /// Ends the body for this property: waits for the registrations and snapshots that began while
+    /// it ran. The mutation lock is still held.
     @inline(__always)
     func leaveBody() { unsafe mutation.pointee.leaveCommitsBody(latch.pointee.owner) }
 
@@ -68,8 +68,9 @@ extension Member {
     @inline(__always)
     func unlock() { unsafe mutation.pointee.release() }
 
-    // The caller must hold the mutation lock, for both: an observer that registers later begins at
-    // a version that has this change.
+    // The caller must hold the mutation lock for the first two: an observer that registers later
+    // begins at a version that has this change. The third may be read after the unlock, for the
+    // same reason.
 
     /// Whether the property may be observed.
     @inline(__always)
@@ -113,13 +114,14 @@ internal protocol CommitMember: AnyObject, Sendable {
     /// locks.
     func keepAnnouncementLocked(_ draft: inout Draft)
 
-    /// Relinks the paths that lead on from the property, and wakes the mailboxes. Under no lock.
+    /// Relinks the paths that lead on from the property, and wakes the mailboxes. The caller must
+    /// hold no lock.
     func relink(_ draft: borrowing Draft)
 
-    /// Calls the observers, and retires the replaced value. Under no lock.
+    /// Calls the observers, and retires the replaced value. The caller must hold no lock.
     func announce(_ draft: inout Draft)
 
-    /// Destroys the value that the body has left in the draft. Under no lock.
+    /// Destroys the value that the body has left in the draft. The caller must hold no lock.
     func discard(_ draft: inout Draft)
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The properties of a group in the order of their locks, each once.
+/// The properties of a group in the order of their addresses (`Member.address`), each once.
 @safe
 internal struct MemberList: ~Copyable {
     let members: UnsafeBufferPointer<Member>
@@ -56,7 +56,7 @@ internal struct MemberList: ~Copyable {
     }
 }
 
-/// The members of a group that a commit or a snapshot can name.
+/// The members of a group, as they are found: properties, and paths of several steps.
 internal struct FoundMembers {
     /// The properties, and whether a commit only reads them.
     private(set) var properties: [(property: any CommitMember, isHeldStill: Bool)] = []

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A path of several steps that is a member. The property that it leads to depends on the values of
-/// the properties on the way.
+/// A path of several steps that is a member of a group. The property that it leads to depends on
+/// the values of the properties on the way.
 internal protocol TracedPath: Sendable {
     /// Follows the path. Evaluates the user's key paths, so it is called under no lock. (P5)
     func follow(_ trace: inout PathTrace)
@@ -43,7 +43,7 @@ internal struct PathTrace {
         objects += other.objects
     }
 
-    /// Notes that the path leads through a property, which had this object, or nil, at `version`.
+    /// Notes that the path leads through a property, whose value at `version` was `object`, or nil.
     /// The body may not set the property, unless it is a member, too.
     mutating func pass(_ property: any CommitMember, at version: UInt64, to object: AnyObject?) {
         add(property, isHeldStill: true)

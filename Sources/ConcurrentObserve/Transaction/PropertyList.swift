@@ -55,7 +55,8 @@ public struct PropertyList<Property: ObservableProperty>: ObservableProperty {
         weakAttachment(observer)!
     }
 
-    /// Begins observations while all properties live. It does not retain them. (P11)
+    /// Begins an observation of all properties without retaining them; nil once one of them is
+    /// gone. (P11)
     public var weakAttachment: @Sendable (PropertyObserver<[Property.Value]>) -> ObservationToken? {
         let joining = makeJoining()
         return { observer in Combination<[Property.Value]>.attach(observer, joining) }

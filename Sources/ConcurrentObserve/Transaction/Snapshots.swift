@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Takes snapshots of several properties: at first without a lock, and after several failed looks
-/// with publication held off. (P20)
+/// Takes snapshots of several properties. It first reads without a lock. After `mostLooks` failed
+/// attempts, it holds off the publication of changes while it reads. (P20)
 @usableFromInline
 internal enum Snapshots {
-    /// The number of failed looks before publication is held off. Each look fails because a change
-    /// was published in between.
+    /// The number of failed attempts before publication is held off. An attempt fails because a
+    /// change was published in between.
     @inlinable static var mostLooks: Int { 16 }
 
     /// Whether no version has changed since its value was read. Each version only grows, so equal
@@ -15,35 +15,36 @@ internal enum Snapshots {
         return before == after
     }
 
-    /// Returns the result of `look`.
+    /// Calls `look` until it returns a value, and returns that value.
     ///
-    /// - Parameter look: Returns nil if a property changed in between.
+    /// - Parameter look: Reads the values. Returns nil if a property changed in between.
     @inlinable @inline(__always)
     static func take<Value>(_ members: GroupMembers, _ look: () -> Value?) -> Value {
         for _ in 0..<mostLooks { if let found = look() { return found } }
         return takeHeld(members, look)
     }
 
-    /// Holds off the publication of each member while it looks; then the look succeeds. It waits
-    /// for publications, and never for the body of a `modify` or a commit.
+    /// Holds off the publication of each member while it calls `look`, which then succeeds. It
+    /// waits for publications, and never for the body of a `modify` or a commit.
     ///
-    /// It holds all members or none, and waits only while it holds none. So no thread waits for it
-    /// in a ring.
+    /// It holds all members or none, and waits only while it holds none. Threads therefore cannot
+    /// wait for each other in a ring.
     @usableFromInline @inline(never)
     static func takeHeld<Value>(_ members: GroupMembers, _ look: () -> Value?) -> Value {
         // Safe: the caller keeps the group.
         let list = unsafe members.list
         var wait = Backoff()
         while true {
-            // If the list does not have all members, it looks without holding off, lock-free.
+            // If the list does not have all members, it calls `look` without holding off,
+            // lock-free.
             let found = unsafe list.pointee.isComplete ? hold(list.pointee.members, look) : look()
             if let found { return found }
             wait.pause()
         }
     }
 
-    /// Looks while publication is held off. Nil if a member could not be held, or if `look` returns
-    /// nil.
+    /// Calls `look` while publication is held off. Nil if a member could not be held, or if `look`
+    /// returns nil.
     private static func hold<Value>(_ members: UnsafeBufferPointer<Member>, _ look: () -> Value?) -> Value? {
         var holds: [MutationLock.Hold] = []
         holds.reserveCapacity(members.count)

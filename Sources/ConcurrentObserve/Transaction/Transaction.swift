@@ -52,8 +52,8 @@ public struct Transaction: ~Copyable {
     /// - Complexity: O(log *n*) in the members.
     public subscript<Value: Sendable>(_ view: ReadOnly<Value>) -> Value { self[view.property] }
 
-    /// Finds a draft: among a few members by comparing each, among many by a binary search, since
-    /// the drafts are in the order of their locks. Traps if there is none.
+    /// Finds the draft of the property whose latch is at `address`: among a few members by
+    /// comparing each, among many by a binary search. Traps if there is none.
     @inlinable @inline(__always)
     internal func draft(of address: UInt) -> UnsafeMutablePointer<Draft> {
         // Safe, all: within bounds.
@@ -95,7 +95,7 @@ public struct Transaction: ~Copyable {
 /// thread's stack.
 @safe @usableFromInline
 internal struct Draft: BitwiseCopyable {
-    /// Identifies the property, and orders the drafts.
+    /// The address of the property's latch. It identifies the property, and orders the drafts.
     @usableFromInline let address: UInt
     /// The new value, once it is set. The draft owns its reference until it is prepared.
     @usableFromInline var words = Latch.Words()
@@ -126,10 +126,10 @@ internal struct Draft: BitwiseCopyable {
 }
 
 extension Draft {
-    /// Returns the index of the draft of the property with this lock address; nil if it is no
-    /// member.
+    /// Returns the index of the draft of the property whose latch is at `address`; nil if the
+    /// property is no member.
     ///
-    /// - Complexity: O(log *n*): the drafts are in the order of their locks.
+    /// - Complexity: O(log *n*): the drafts are in the order of their addresses.
     static func index(of address: UInt, in drafts: UnsafeMutableBufferPointer<Draft>) -> Int? {
         var (low, high) = (0, drafts.count)
         while low < high {
@@ -174,7 +174,7 @@ extension Draft {
         unsafe kept = referent.map { unsafe Unmanaged.passRetained($0).toOpaque() }
     }
 
-    /// Releases the object. This may be the last reference. Under no lock, or in the body.
+    /// Releases the kept object, perhaps its last reference. Called under no lock, or in the body.
     mutating func releaseKept() {
         guard let referent = unsafe kept else { return }
         unsafe kept = nil
