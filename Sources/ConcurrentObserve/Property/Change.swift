@@ -6,7 +6,7 @@ public enum ChangeReason: Sendable, Equatable {
     case initial
     /// A change is about to be made, and `.prior` was asked for: the value before it.
     case prior
-    /// The property was given a value, an equal one included.
+    /// The property was set, perhaps to an equal value.
     case valueChanged
     /// An earlier step of the path was replaced, so that the path leads to another property, or to
     /// none. `depth` is the index of that step: 0 for the property of the path's root.
@@ -23,7 +23,7 @@ public struct Change<Value: Sendable>: Sendable {
     public let reason: ChangeReason
 
     /// The value before the change. If a policy dropped changes before it, the value that the
-    /// observer received last. With `droppingNewest` that is so only behind a filter, such as
+    /// observer received last. With `droppingNewest`, this happens only behind a filter, such as
     /// `removingDuplicates()`.
     ///
     /// Nil in the initial delivery, in a prior one, and in the first change after an initial

@@ -6,14 +6,14 @@ import Synchronization
 @usableFromInline
 internal typealias ChangeReceiver<Value: Sendable> = EventReceiver<Change<Value>>
 
-/// Makes the mailbox of one observation. It is used once, together with all factories that are
-/// pulled back from it.
+/// Makes the mailbox of one observation. A factory that is *pulled back* from it serves a property
+/// of other values: see `pulledBack`. Only one of all these factories makes the mailbox, once.
 @usableFromInline
 internal class ChangeReceiverFactory<Value: Sendable>: AttachmentClaim, @unchecked Sendable {
     // Unchecked: subclasses have constants, and what one thread writes before the observation
     // begins.
     private let makeReceiver: @Sendable () -> ChangeReceiver<Value>
-    /// The factory from which this one is pulled back; nil for one that is not.
+    /// The factory from which this one is pulled back; nil if there is none.
     private let original: AttachmentClaim?
     /// Whether the mailbox may drop a change.
     let mayDrop: Bool
@@ -27,7 +27,7 @@ internal class ChangeReceiverFactory<Value: Sendable>: AttachmentClaim, @uncheck
         (self.original, self.mayDrop, makeReceiver) = (original, mayDrop, make)
     }
 
-    /// Makes the mailbox. Once; traps otherwise.
+    /// Makes the mailbox. Traps if one of the factories that share the claim has made it before.
     @usableFromInline
     final func make() -> ChangeReceiver<Value> { claimed.claim(makeReceiver) }
 
@@ -38,7 +38,7 @@ internal class ChangeReceiverFactory<Value: Sendable>: AttachmentClaim, @uncheck
     /// from that property's, or returns nil to leave one out.
     ///
     /// - Parameter isComparing: Whether the values of each change are compared, by `transform` or
-    ///   by an observer before it.
+    ///   by an observer before it: see `PropertyObserver.isComparing`.
     @usableFromInline
     func pulledBack<Other: Sendable>(
         isComparing: Bool,

@@ -15,7 +15,8 @@ internal struct SourceIdentity: Equatable, Sendable {
 }
 
 extension ObserverList {
-    /// Identity of the owning source. A source never observed matches no announced change.
+    /// The identity of the source that has this list. If the source was never observed, no
+    /// announced change has this identity.
     @usableFromInline
     var identity: SourceIdentity {
         // Relaxed: compared, not followed.
@@ -31,17 +32,19 @@ extension Observer {
     }
 }
 
-/// A change that a thread delivers: its source and its version, and the binding's step from which
-/// it was made.
+/// A change that a thread delivers: its source and its version, and the step of a binding from
+/// which it was made.
 ///
 /// The scope is passed down to the links of paths and derived values. It cannot be passed to the
-/// closures of observers, which are the program's and take a `Change` only. So the thread's record
-/// has the innermost scope, in `ThreadRecord.delivery`, and the library's own closures (of
-/// bindings, groups and paths) look for it there. A callback may change another property: the scope
+/// closures of observers, which are the program's and take a `Change` only. The thread's record
+/// therefore has the innermost scope, in `ThreadRecord.delivery`, and the library's own closures
+/// (of bindings, groups and paths) find it there. A callback may change another property: the scope
 /// in the record does not match that change.
 ///
-/// A thread has a scope while it delivers a change that a binding has made, or that a path, a group
-/// or a derived value has made of such a change. The scope is on the thread's stack.
+/// A thread has a scope in three cases. It delivers a change of a binding, or the change of a path,
+/// a group or a derived value that was made from one. It delivers a path's change to a binding,
+/// with the versions `shown`. Or its commit calls observers under the locks of the members
+/// (`commit`). The scope is on the thread's stack.
 @safe @usableFromInline
 internal struct DeliveryScope {
     let source: SourceIdentity
@@ -51,14 +54,15 @@ internal struct DeliveryScope {
     /// Whether a group or a derived value made the change: its value depends on more than the
     /// value that the binding has made.
     private(set) var isCombined = false
-    /// The versions of the properties on a path that the change shows. Nil if the change is not a
-    /// path's, or if no binding receives it.
+    /// If this is the change of a path, and a binding receives it: the versions of the properties
+    /// on the path that the change shows. Otherwise nil.
     let shown: ShownVersion?
-    /// The binding's step that this change was made from; nil if there is none. The room above
-    /// knows its type. The step is on the thread's stack, and is there longer than this scope.
+    /// The step of a binding from which this change was made; nil if there is none. It is a
+    /// `Propagation`, a type of the room Binding. The step is on the thread's stack, and is there
+    /// longer than this scope.
     let step: UnsafeRawPointer?
-    /// The commit that calls observers under its locks; nil in all other deliveries. The room
-    /// above knows its type. The commit keeps it until that delivery has ended.
+    /// The `CommitReach` (a type of the room Transaction) of the commit that calls observers under
+    /// its locks; nil in all other deliveries. The commit keeps it until that delivery has ended.
     let commit: UnsafeRawPointer?
 
     /// - Parameter step: The binding's step that has made the change; nil if none has.
@@ -88,8 +92,8 @@ internal struct DeliveryScope {
     /// caused.
     ///
     /// - Parameters:
-    ///   - version: Its version there.
-    ///   - keepsValue: Whether it carries the same value.
+    ///   - version: The version of that change.
+    ///   - keepsValue: Whether that change carries the value of this one.
     ///   - isCombined: Whether a group or a derived value made it.
     ///   - shown: The versions that it shows, if it is a path's and a binding receives it.
     func relayed(
@@ -163,13 +167,13 @@ extension DeliveryScope {
 /// The version of a property that a change of a path shows, linked to those of the properties
 /// before it on the path.
 ///
-/// A path numbers its changes itself, and any thread may deliver them. So neither the number nor
-/// the thread says what a change was made from. These versions do. A binding of the path that leads
-/// back to one of the properties learns from them which version it would replace. If the property
-/// has a later one by then, the binding does not change it. (P3)
+/// A path numbers its changes itself, and any thread may deliver them. Neither the number nor the
+/// thread therefore says from which versions a change was made. These versions do. A binding of the
+/// path that leads back to one of the properties learns from them which version it would replace.
+/// If the property has a later one by then, the binding does not change it. (P3)
 internal final class ShownVersion: Sendable {
     /// The property's core. It is retained, so that a later property at the same address is not
-    /// taken for this one. That does not prolong the property's life. (P11)
+    /// taken for this one. Retaining the core does not prolong the property's life. (P11)
     private let core: RegistryCore
     private let version: UInt64
     /// Whether the change carries the value of this version. True only for the last property of a

@@ -7,9 +7,9 @@ import Synchronization
 // is made, which changes all of them. Then each is settled: its version is the next one, without a
 // mark.
 //
-// A prepared version occurs once in a latch's life, and each is settled. So if the word is still
-// the same after a reader has loaded the committer and its decision, both belong to this commit.
-// (Models/Transaction.pml)
+// A prepared version occurs once in a latch's life, and each is settled. If the word is still the
+// same after a reader has loaded the committer and its decision, both therefore belong to this
+// commit. (Models/Transaction.pml)
 
 extension Latch {
     @inlinable @inline(__always)
@@ -19,7 +19,7 @@ extension Latch {
     @inlinable @inline(__always)
     static func isPrepared(_ word: UInt64) -> Bool { Int64(bitPattern: word) < 0 }
 
-    /// Stores the next words where readers do not see them yet. Under the writer's lock.
+    /// Stores the next words where readers do not see them yet. Requires the writer's lock.
     ///
     /// - Parameter committer: The address of the calling thread's record.
     @inlinable @inline(__always)
@@ -35,7 +35,8 @@ extension Latch {
         version.store(present | Self.preparedMark, ordering: .releasing)
     }
 
-    /// Makes the next version the present one, once the decision is made. Under the writer's lock.
+    /// Makes the next version the present one, once the decision is made. Requires the writer's
+    /// lock.
     ///
     /// - Returns: The version.
     @inlinable @inline(__always) @discardableResult
@@ -52,11 +53,13 @@ extension Latch {
     @inlinable @inline(__always)
     static func isModifier(_ word: UInt) -> Bool { word != 0 && word & 1 == 0 }
 
-    /// The version that a prepared word stands for, which holds only if the word is still there
+    /// Returns the version that a prepared `word` stands for: the next one if its commit has
+    /// decided, otherwise the present one. The answer holds only if `version` still has the word
     /// afterwards. Nil if the word has been replaced.
     private borrowing func resolve(_ word: UInt64) -> UInt64? {
         // Relaxed: the acquire that has loaded `word` pairs with the release in prepare(_:by:),
-        // before which this was stored.
+        // before which this was stored. Without its lowest bit, which says that the thread has
+        // prepared, it is the address of the thread's record.
         let committer = owner.load(ordering: .relaxed)
         if committer & 1 == 0 { return nil }
         let version = word & ~Self.preparedMark

@@ -6,11 +6,11 @@ public import Synchronization
 /// lock; one writer at a time replaces them.
 ///
 /// Two slots are used alternately: version *n* is in slot *n* mod 2, and the next one is written to
-/// the other slot. So a writer that is descheduled half-way delays no reader. A reader copies its
-/// slot and then checks that the version is still the same; it repeats only if a whole change was
-/// published in between. (The latch of Linux's seqlock.h, with one slot written per change;
-/// orderings as in Boehm, "Can Seqlocks Get Along With Programming Language Memory Models?", MSPC
-/// 2012.)
+/// the other slot. A writer that is descheduled half-way therefore delays no reader. A reader
+/// copies its slot and then checks that the version is still the same; it repeats only if a whole
+/// change was published in between. (The latch of Linux's seqlock.h, with one slot written per
+/// change; orderings as in Boehm, "Can Seqlocks Get Along With Programming Language Memory
+/// Models?", MSPC 2012.)
 @usableFromInline
 internal struct Latch: ~Copyable, Sendable {
     /// The number of changes so far. The highest bit says that a commit has prepared the next one:

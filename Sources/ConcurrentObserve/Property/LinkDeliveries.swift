@@ -1,17 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Notified when a dependency of a derived value changes.
+/// The observation of a derived value. It is notified when a dependency of the derived value
+/// changes.
 @usableFromInline
 internal class LinkFollower: @unchecked Sendable {
-    // Unchecked: subclasses say who has what.
+    // Unchecked: subclasses say how their properties are guarded.
     init() {}
 
-    /// Brings the derived value up to date, and notifies its observers. Under no lock.
+    /// Brings the derived value up to date, and notifies its observers. The caller must hold no
+    /// lock.
     ///
     /// - Parameter cause: The change that caused this, if the calling thread delivers it.
     func settle(becauseOf cause: DeliveryScope?) { preconditionFailure("an observation settles") }
 
-    /// Called when a property that the derived value depends on has died. Under no lock.
+    /// Called when a property that the derived value depends on has died. The caller must hold no
+    /// lock.
     func rootIsGone() {}
 }
 
@@ -26,7 +29,7 @@ internal struct LinkDeliveries: ~Copyable {
     /// The change of the property. Nil if it has no scope, or if other threads or a callback have
     /// changed the property since: then this thread does not deliver the latest change.
     let cause: DeliveryScope?
-    /// The derived value that comes before all else, if one does. Evaluating only one allocates
+    /// The first delivery, if it evaluates a derived value. A single evaluation then allocates
     /// nothing.
     private var first: LinkFollower?
     /// The other deliveries. Nil if there are none.
@@ -93,17 +96,19 @@ internal struct LinkDeliveries: ~Copyable {
     }
 }
 
-/// An observation of a path, as the properties on the way know it. Each observer in their lists of
-/// links holds one.
+/// An object that a property notifies of a change before it calls its own observers: the
+/// observation of a path that leads on from the property, or the link of a derived value that
+/// depends on it. Each observer in the property's list of links holds one.
 @usableFromInline
 internal class LinkedPath: SourceWitness, @unchecked Sendable {
-    // Unchecked: subclasses say who has what.
+    // Unchecked: subclasses say how their properties are guarded.
     override init() {}
 
-    /// Relinks the path after a change of one of its links. The path finds out which one, and its
-    /// value.
+    /// Handles a change of the property. A path finds out which of its links has changed, and
+    /// relinks itself. A derived value adds its evaluation to `deferred`.
     ///
-    /// - Parameter deferred: Receives the deliveries to the path's observers.
+    /// - Parameter deferred: Receives the deliveries to the observers of the path or the derived
+    ///   value.
     @usableFromInline
     func linkHasChanged(_ deferred: inout LinkDeliveries) { fatalError("a path relinks itself") }
 }

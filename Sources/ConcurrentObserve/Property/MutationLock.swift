@@ -9,7 +9,8 @@ import Synchronization
 /// another lock, so that observations can end at any time.
 ///
 /// The latch's word `owner` says which thread runs a body. The functions receive it as `modifier`.
-/// A commit uses the word for something else afterwards, which saves each property a word.
+/// A commit uses the same word after its body, to say who has prepared the next version: see
+/// `Latch.owner`. This saves each property a word.
 @usableFromInline
 internal struct MutationLock: ~Copyable, Sendable {
     let lock = Lock()
@@ -98,15 +99,15 @@ extension MutationLock {
     /// Clears `modifier`. Either this thread sees that a registration holds `bodyLock`, or the
     /// registration sees that the body has ended. The registration executes the heavy barrier.
     private borrowing func clearModifier(_ modifier: borrowing Atomic<UInt>) {
-        // Relaxed: the barrier orders it before the look at `bodyLock`; pairs with heavy() in
+        // Relaxed: the barrier orders it before the load of `bodyLock`; pairs with heavy() in
         // tryHold(_:).
         modifier.store(0, ordering: .relaxed)
         AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
         if bodyLock.isHeld { clearModifierLocked(modifier) }
     }
 
-    /// Waits for the registrations that run beside the body. Until then the body counts as running:
-    /// a registration that looks now is one of them, and need not try again.
+    /// Waits for the registrations that began while the body ran. Until then the body counts as
+    /// running: a registration that loads `modifier` now is one of them, and need not try again.
     @inline(never)
     private borrowing func clearModifierLocked(_ modifier: borrowing Atomic<UInt>) {
         // Safe: records are never freed.
@@ -147,7 +148,7 @@ extension MutationLock {
         // ended, and its thread may have found `bodyLock` free. Pairs with light(fenced:) in
         // clearModifier().
         AsymmetricBarrier.heavy()
-        // Not 0: the thread that runs the body looks at `bodyLock` after the barrier, and waits.
+        // Not 0: the thread that runs the body loads `bodyLock` after the barrier, and waits.
         // Acquire: pairs with the release in setModifier(_:). `bodyLock` does not order this: the
         // thread has stored the word under `lock` only. Without the acquire, the caller could load
         // an earlier version than the one published last before that store.

@@ -37,8 +37,8 @@ public protocol ObservableProperty<Value>: Sendable {
     /// the observer to ``PropertyObserver/attach(toConstant:)``.
     ///
     /// Attaching an observer twice traps if it has a mailbox, or if it belongs to an iterator or to
-    /// a member of a group. A closure that is called inline is then attached twice. An observation
-    /// ends when its own token is released, whatever token this method returns.
+    /// a member of a group. In other cases a closure that is called inline is attached twice. An
+    /// observation ends when its own token is released, whatever token this method returns.
     ///
     /// - Parameter observer: The observer that `observe`, or a method like it, has made.
     /// - Returns: The token that keeps the observation going.

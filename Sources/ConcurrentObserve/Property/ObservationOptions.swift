@@ -6,8 +6,8 @@
 public struct ObservationOptions: OptionSet, Sendable {
     public let rawValue: UInt8
 
-    // Transparent: the options below are then constants in debug builds, too, and nothing that is
-    // made on first use. (P18)
+    // Transparent: the options below are then constants in debug builds, too, and nothing is made
+    // on first use. (P18)
     @_transparent
     public init(rawValue: UInt8) { self.rawValue = rawValue }
 
@@ -17,8 +17,8 @@ public struct ObservationOptions: OptionSet, Sendable {
     /// A delivery before each change as well, with the reason ``ChangeReason/prior`` and the
     /// present value.
     ///
-    /// It carries the value and the version at the moment when they were sampled. That is exact
-    /// with one writer. `modify` and `compareExchange` send none.
+    /// It carries the value and the version at the moment when they were sampled. With one writer
+    /// they are exact. `modify` and `compareExchange` send none.
     public static let prior = ObservationOptions(rawValue: 2)
 }
 
@@ -29,8 +29,8 @@ public struct ObservationOptions: OptionSet, Sendable {
 internal struct ObserverOptions: OptionSet, Sendable {
     @usableFromInline let rawValue: UInt8
 
-    // Transparent, and computed below: constants in debug builds, too, and nothing that is made on
-    // first use. (P18)
+    // Transparent, and computed below: the options are constants in debug builds, too, and nothing
+    // is made on first use. (P18)
     @_transparent @usableFromInline
     init(rawValue: UInt8) { self.rawValue = rawValue }
 

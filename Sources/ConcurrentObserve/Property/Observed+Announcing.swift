@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Observed {
-    /// Calls the observers with a change that was published. Under no lock. (P1, P2, P15)
+    /// Calls the observers with a change that was published. The caller must hold no lock. (P1, P2,
+    /// P15)
     @inlinable @inline(__always)
     internal func announce(_ replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) {
         // An observer that registers from now on does not receive this change: it begins at this
@@ -9,22 +10,23 @@ extension Observed {
         if observers.isPossiblyObserved { deliver(replaced, new) }
     }
 
-    /// Out of line, so that its copies of the values are gone when the replaced value is retired:
-    /// then the library destroys that value. Also, an asynchronous caller then never keeps a
-    /// thread's address across a suspension.
+    /// Delivers a change that was published. It is out of line, so that its copies of the values
+    /// are gone when the replaced value is retired: then the library destroys that value. Also, an
+    /// asynchronous caller then never keeps a thread's address across a suspension.
     @inlinable @inline(never)
     internal func deliver(_ replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) {
         if observers.mayHaveMailboxesOrLinks { return deliverToAllKinds(change(of: replaced, new)) }
         walk(change(of: replaced, new), of: replaced.version)
     }
 
-    /// Compiled once for all types of value: it hands the change's address on to each closure,
-    /// where code for one type would copy the change for each. The property knows the type, so no
-    /// lookup is needed.
+    /// Calls the inline observers. It is compiled once for all types of value, and passes the
+    /// change's address to each closure: code for one type would copy the change for each closure.
+    /// The property knows the type, so no lookup is needed.
     @usableFromInline @inline(never)
     internal func walk(_ change: Change<Value>, of version: UInt64) { observers.deliver(change, of: version) }
 
-    /// Calls the observers with a change that is in the mailboxes already. Under no lock.
+    /// Calls the observers with a change that is in the mailboxes already. The caller must hold no
+    /// lock.
     @usableFromInline @inline(never)
     internal func announce(_ change: Change<Value>, of version: UInt64) {
         if observers.mayHaveMailboxesOrLinks { return deliverToAllKinds(change) }
@@ -37,7 +39,7 @@ extension Observed {
     }
 
     /// Delivers a change to all kinds of observers: paths and derived values, mailboxes, closures.
-    /// Out of line, so that a walk over closures only keeps nothing for later steps.
+    /// It is out of line, so that a delivery to closures only keeps nothing for later steps.
     @inlinable @inline(never)
     internal func deliverToAllKinds(_ change: Change<Value>) {
         let hasMailboxes = observers.mayHaveMailboxes

@@ -94,8 +94,8 @@ extension Observed: ObservableProperty {
     }
 
     /// Stores the present version in `limit`, and returns it with its value. No change is published
-    /// in between, so every delivery of a later version finds the limit. It serves observers of the
-    /// library's own, which end at a version.
+    /// in between, so every delivery of a later version finds the limit. A path uses it to end its
+    /// observer of this property at a version.
     ///
     /// - Returns: Nil if the limit has been set before, by a commit.
     internal func cut(at limit: borrowing Atomic<UInt64>) -> (value: Value, version: UInt64)? {
@@ -103,7 +103,7 @@ extension Observed: ObservableProperty {
             // Relaxed: as below.
             guard limit.load(ordering: .relaxed) == .max else { return nil }
             let present = cell.load()
-            // Relaxed: ordered before every later change by `lock`, or, beside a body, by
+            // Relaxed: ordered before every later change by `lock`, or, while a body runs, by
             // `bodyLock`, which the body's thread finds free before it publishes.
             limit.store(present.version, ordering: .relaxed)
             return present
@@ -120,8 +120,9 @@ extension Change {
 }
 
 extension Observed: ObservationSource {
-    /// The number of observations of this property that are going on, including paths that begin
-    /// with it and groups that have it as a member. Ends those whose owners have died. (P8, P13)
+    /// The number of observations of this property that have not ended, including those of paths
+    /// that begin with it and of groups that have it as a member. Ends observations whose owners
+    /// have died. (P8, P13)
     ///
     /// A path from another object that leads through or to the property counts as an observation of
     /// its root, and not here. An observed derived value counts once, however many observers it
@@ -151,8 +152,9 @@ extension Observed: ObservationSource {
 }
 
 extension WeakObserved: ObservationSource {
-    /// The number of observations of this property that are going on, including paths that begin
-    /// with it and groups that have it as a member. Ends those whose owners have died. (P8, P13)
+    /// The number of observations of this property that have not ended, including those of paths
+    /// that begin with it and of groups that have it as a member. Ends observations whose owners
+    /// have died. (P8, P13)
     ///
     /// - Complexity: O(*n*) on average.
     public var observationCount: Int { storage.observationCount }

@@ -2,9 +2,10 @@
 
 // # Property: a value that any thread reads, and what a change of it sets off
 //
-// The room keeps values that are read without waiting, makes the changes of each property one after
-// the other, with the versions 1, 2, 3, …, and calls the observers after each change. It uses
-// Registry for the observers, and Reclamation for the replaced values.
+// This room (folder) keeps values that are read without waiting, makes the changes of each property
+// one after the other, with the versions 1, 2, 3, …, and calls the observers after each change. It
+// uses Registry for the observers, and Reclamation for the replaced values. P1 to P25 are the
+// promises of the article Contract.
 //
 // The main types. Begin with this file, then read `Observed+Changing.swift`.
 // - `Observed`: a property. It has an `ObserverList`, a `MutationLock` and a `ValueCell`.
@@ -14,7 +15,7 @@
 // - `ValueCell`: reads, pins and replaces the value.
 // - `Latch`: two slots of two words, and the version, which says which slot is the present one.
 // - `ValueEncoding`: how a value becomes two words: its bits, or the address of its box.
-// - `MutationLock`: the lock of the writers. `bodyLock` lets observers register beside a body.
+// - `MutationLock`: the lock of the writers. `bodyLock` lets observers register while a body runs.
 // - `WeakObserved`: a property that does not retain its referent. It stores a `WeakBox`.
 //
 // The life of a property:
@@ -41,14 +42,14 @@
 // - User code runs under the mutation lock only in the bodies of `modify` and of commits. The
 //   library calls `==`, callbacks and deinitialisers under no lock. (P5)
 //
-// The walk to read: the setter of `value`, `change(to:)`, `commitLocked`,
+// The calls to read, in their order: the setter of `value`, `change(to:)`, `commitLocked`,
 // `ValueCell.publishLocked`, `Latch.publish`, `enqueueLocked`; after the unlock `announce`,
 // `deliver`, `deliverToAllKinds`, `walk`, `walkClosures(before:)`; at last `Replaced.retire`.
 
 /// A value that any thread may read and change, and that delivers every change to its observers.
 ///
-/// Use it for state; for events that leave nothing behind there is `ObserverRegistry`. It belongs
-/// in a `let` of a class that is `Sendable`:
+/// Use it for state. Use `ObserverRegistry` for events that have no current value. A property
+/// belongs in a `let` of a class that is `Sendable`:
 ///
 /// ```swift
 /// final class Car: Sendable {
@@ -69,11 +70,11 @@
 /// may be called on several threads at once.
 ///
 /// Values of up to 16 bytes that are nothing but bits (`BitwiseCopyable`: integers, floating-point
-/// numbers, small structs and enums of them) are kept in the property itself. For any other value a
-/// change takes a box on the heap. A replaced value is destroyed when its last reader has finished.
-/// If that may run code of yours, a thread of the library destroys the value. Strings, arrays,
-/// sets, dictionaries and optionals of these and of bits run none: the thread that replaces such a
-/// value destroys it, and recycles its box. (P5, P14)
+/// numbers, small structs and enums of them) are kept in the property itself. Any other value is in
+/// a box on the heap, and each change takes another box. A replaced value is destroyed when its
+/// last reader has finished. If that may run code of yours, a thread of the library destroys the
+/// value. Strings, arrays, sets, dictionaries and optionals of these and of bits run none: the
+/// thread that replaces such a value destroys it, and recycles its box. (P5, P14)
 public final class Observed<Value: Sendable>: Sendable {
     @usableFromInline internal let observers = ObserverList()
     @usableFromInline internal let mutation = MutationLock()
@@ -141,8 +142,8 @@ extension Observed {
 
     /// A copy of one part of the present value: `limits.value(\.perMinute)`. Never waits.
     ///
-    /// It counts no reference of the value itself. So threads that read parts of it do not contend,
-    /// unlike threads that copy it.
+    /// It counts no reference of the value itself. Threads that read parts of it therefore do not
+    /// contend, unlike threads that copy it.
     ///
     /// - Parameter part: A stored property of the value. A computed property works, too: its code
     ///   runs as if inside a callback.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A property has a third kind of observers. A change comes to the kinds one after the other: first
-// the paths that go on from the property are relinked, then the mailboxes are woken, then the
-// inline callbacks are called, then the serial deliveries run. (P1)
+// A property has links in addition to callbacks and mailboxes. A change comes to the kinds one
+// after the other: first the paths that go on from the property are relinked, then the mailboxes
+// are woken, then the inline callbacks are called, then the serial deliveries run. (P1)
 
 extension ObserverKind where Content: ~Copyable {
     /// The links of paths that lead on from the property, and of derived values that depend on it.
@@ -29,8 +29,8 @@ extension ObserverList {
 extension ObserverList {
     /// Calls every inline observer with a change. (P1, P2, P15)
     ///
-    /// An observer receives every change that came after its registration, however late this thread
-    /// gets here. (P4)
+    /// An observer receives every change that came after its registration, even if this thread
+    /// delivers the change late. (P4)
     ///
     /// `version` is passed separately: code for any type of value would have to look up its place
     /// in a change.
@@ -41,8 +41,9 @@ extension ObserverList {
         }
     }
 
-    /// Calls the inline observers that belong to combinations: properties that are observed
-    /// together. Under the property's mutation lock. (P21)
+    /// Calls the inline observers that are marked `isCombined`: those of combinations (properties
+    /// that are observed together), and those of paths of several steps. The caller must hold the
+    /// property's mutation lock. (P21)
     @inline(never)
     internal borrowing func deliverToCombinations<Value>(_ change: Change<Value>, of version: UInt64) {
         let lent = LentChange(change)
@@ -53,7 +54,7 @@ extension ObserverList {
     }
 
     /// Makes a prior delivery to the observers that asked for it: first to the mailboxes, then to
-    /// the inline callbacks, then the serial deliveries run. Under no lock.
+    /// the inline callbacks, then the serial deliveries run. The caller must hold no lock.
     @inlinable @inline(__always)
     internal borrowing func deliverPrior<Value>(_ change: Change<Value>) {
         let hasMailboxes = mayHaveMailboxes

@@ -15,9 +15,10 @@ public struct PropertyObserver<Value: Sendable>: Sendable {
 
     @usableFromInline
     internal enum Form: Sendable {
-        /// Called on the threads that make the changes.
+        /// A closure that is called on the threads that make the changes.
         case inline(CallbackForm<Change<Value>>)
-        /// Called, or returned by an iterator, one at a time, in the order of the versions.
+        /// A mailbox. Its changes are delivered, or returned by an iterator, one at a time, in the
+        /// order of the versions.
         case mailbox(ChangeReceiverFactory<Value>)
     }
 
@@ -56,8 +57,8 @@ extension PropertyObserver {
         let source = Observed(())
         let uncalled = pulledBack { (_: Change<Void>) in nil }
         let token = source.attach(PropertyObserver<Void>([], owner: owner, uncalled.form))
-        // Ends an observation behind a mailbox here, too, and not when the library's threads get to
-        // it.
+        // This also ends an observation behind a mailbox now, and not later on a thread of the
+        // library.
         source.observers.existingCore?.removeAll { _ in end }
         return token
     }
@@ -93,10 +94,11 @@ extension PropertyObserver {
 
 extension PropertyObserver {
     /// Returns an observer that leaves out a change if `areEqual` accepts its new value and the
-    /// value that the observer received last. Nil if this one receives all changes: then the
-    /// property knows which value that is.
+    /// value that the observer received last. Nil if this observer receives all changes: then the
+    /// `old` of each change is that value.
     ///
-    /// The rule need not be transitive. So a value that was left out is compared with nothing.
+    /// The rule need not be transitive. A value that was left out is therefore compared with
+    /// nothing.
     internal func leavingOut(_ areEqual: @escaping @Sendable (Value, Value) -> Bool) -> PropertyObserver? {
         guard case .mailbox(let factory) = form, factory.mayDrop else { return nil }
         let last = LastReceived<Value>()

@@ -32,8 +32,8 @@ public struct ReadOnly<Value: Sendable>: ObservableProperty {
     @inlinable
     public func snapshot() -> (value: Value, version: UInt64) { property.snapshot() }
 
-    /// The number of observations of the property that are going on. Ends those whose owners have
-    /// died. (P13)
+    /// The number of observations of the property that have not ended. Ends observations whose
+    /// owners have died. (P13)
     ///
     /// - Complexity: O(*n*).
     public var observationCount: Int { property.observationCount }
@@ -79,7 +79,8 @@ public struct _RemovingDuplicates<Base: ObservableProperty>: ObservableProperty 
         base.attach(observer.pulledBack(isComparing: true, Self.kept))
     }
 
-    /// Attaches such an observer through the property's own `weakAttachment`.
+    /// Attaches an observer without retaining the property, as the property's `weakAttachment`
+    /// does. The observation leaves out changes to an equal value.
     public var weakAttachment: @Sendable (PropertyObserver<Base.Value>) -> ObservationToken? {
         let attach = base.weakAttachment
         return { observer in attach(observer.pulledBack(isComparing: true, Self.kept)) }

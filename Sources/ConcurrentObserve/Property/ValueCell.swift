@@ -5,7 +5,7 @@ public import Synchronization
 /// The memory of a property's value: read by any thread at any time, replaced by one at a time.
 ///
 /// The latch holds the value's bits, or the address of its box. A thread that follows an address
-/// pins the box first, by a hazard pointer: it stores the address and then looks whether the
+/// pins the box first, by a hazard pointer: it stores the address and then checks whether the
 /// version is still the one that it has loaded. A replaced box is retired. (Michael, "Hazard
 /// Pointers: Safe Memory Reclamation for Lock-Free Objects", IEEE TPDS 15(6), 2004.)
 @usableFromInline
@@ -63,7 +63,7 @@ extension ValueCell {
 
     // Out of line, both, so that a caller that is asynchronous never keeps a thread's address
     // across a suspension. Static: a method's self takes a register that the caller would have to
-    // save on the short way, too.
+    // save on the fast path, too.
 
     @inlinable @inline(never)
     static func copyPinned(_ cell: borrowing ValueCell) -> Value { readPinned(cell).value }
@@ -71,7 +71,8 @@ extension ValueCell {
     @inlinable @inline(never)
     static func loadPinned(_ cell: borrowing ValueCell) -> (value: Value, version: UInt64) { readPinned(cell) }
 
-    /// Tries once, and calls nothing that it would have to save registers for.
+    /// Reads the value and its version. Tries once, and on this fast path calls nothing for which
+    /// it would have to save registers.
     @inlinable @inline(__always)
     static func readPinned(_ cell: borrowing ValueCell) -> (value: Value, version: UInt64) {
         guard let record = unsafe ThreadRecord.own, !AsymmetricBarrier.needsFences else { return readAgain(cell) }
@@ -87,8 +88,8 @@ extension ValueCell {
         return (Encoding.copy(words), version)
     }
 
-    /// Reads on a thread without a record, without membarrier, beside a commit, or again after a
-    /// change in between.
+    /// Reads the value and its version where the fast path cannot: on a thread without a record, on
+    /// a system without membarrier, during a commit, or after a change in between.
     @inlinable @inline(never)
     static func readAgain(_ cell: borrowing ValueCell) -> (value: Value, version: UInt64) {
         ThreadRecord.withCopyPin { pin in
@@ -127,7 +128,7 @@ extension ValueCell {
         }
     }
 
-    /// Whether the pin was visible before what was loaded at `word` was retired.
+    /// Whether the pin was visible before the box that was loaded with `word` was retired.
     ///
     /// The answer holds for a prepared version, too, whichever slot was taken: nothing is retired
     /// before the version is settled.
@@ -149,7 +150,7 @@ extension ValueCell {
     struct Replaced: ~Copyable {
         @usableFromInline let words: Latch.Words
         @usableFromInline let version: UInt64
-        /// Names the property: see `Retirable.source`.
+        /// Names the property: see `Retirable.sourceAddress`.
         @usableFromInline let source: UInt
 
         @inlinable
@@ -162,7 +163,8 @@ extension ValueCell {
         var value: Value { Encoding.copy(words) }
 
         /// Retires the value. It is destroyed when its last reader has finished: by this thread, or
-        /// elsewhere if that may run user code or takes long. Under no lock. (P5, P14)
+        /// elsewhere if that may run user code or takes long. The caller must hold no lock. (P5,
+        /// P14)
         @inlinable @inline(__always)
         consuming func retire() {
             if !Encoding.isAlwaysInline { ValueBox<Value>.retire(words, from: source) }

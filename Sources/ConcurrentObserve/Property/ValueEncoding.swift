@@ -18,8 +18,7 @@ internal enum ValueEncoding<Value: Sendable> {
     @inlinable @inline(__always)
     static var needsOneWord: Bool { !isAlwaysInline || MemoryLayout<Value>.size <= MemoryLayout<UInt>.size }
 
-    /// The address of the box, or 0 if the words are bits. A reader pins the box, and it is
-    /// released at last.
+    /// The address of the box, or 0 if the words are bits. Readers pin the box.
     @inlinable @inline(__always)
     static func reference(in words: Latch.Words) -> UInt { isAlwaysInline ? 0 : words.first }
 
@@ -68,8 +67,8 @@ internal enum ValueBox<Value: Sendable> {
         return address
     }
 
-    /// The bytes that the value needs, with padding if its alignment is larger than 16, the
-    /// alignment of boxes.
+    /// The number of bytes that the value needs, with padding if its alignment is larger than 16,
+    /// the alignment of boxes.
     @inlinable @inline(__always)
     static var size: Int { MemoryLayout<Value>.size &+ max(0, MemoryLayout<Value>.alignment &- 16) }
 
@@ -85,7 +84,7 @@ internal enum ValueBox<Value: Sendable> {
     /// Retires a replaced box. The release destroys the value under no lock: on this thread, or on
     /// one of the library's if that may run user code or takes long. (P5, P14)
     ///
-    /// - Parameter source: Names the property: see `Retirable.source`.
+    /// - Parameter source: Names the property: see `Retirable.sourceAddress`.
     @inlinable @inline(__always)
     static func retire(_ words: Latch.Words, from source: UInt) {
         if _isPOD(Value.self) {
@@ -133,7 +132,8 @@ internal func releaseOwned(_ reference: UInt) {
     unsafe Unmanaged<AnyObject>.fromOpaque(UnsafeRawPointer(bitPattern: reference).unsafelyUnwrapped).release()
 }
 
-/// A value where it is: not copyable, so that lending it counts no reference.
+/// The value in a box, read in place. This type is not copyable, so lending the value does not
+/// change a reference count.
 @usableFromInline
 internal struct BoxedValue<Value>: ~Copyable {
     @usableFromInline let value: Value

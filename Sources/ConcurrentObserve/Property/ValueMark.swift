@@ -5,15 +5,17 @@
 ///
 /// It is the address of a `ValueWeigher` if the destruction of a value runs no user code. The
 /// thread that replaces such a value destroys it, or the reclamation thread; a deinit thread
-/// destroys a large one. It is 0 if the destruction may run user code:
-/// then a deinit thread destroys the value. (P5)
+/// destroys a large one. It is 0 if the destruction may run user code: then a deinit thread
+/// destroys the value. (P5)
+///
+/// It is also 0 for values that are bits. `ValueBox.retire` does not read the mark of these.
 @usableFromInline
 internal enum ValueMark {
-    /// The mark of a type; 0 for bits.
+    /// Returns the mark of a type; 0 for bits, too, whose mark is not used.
     @inlinable
     static func of<Value>(_ type: Value.Type) -> UInt { _isPOD(type) ? 0 : find(type) }
 
-    /// Finds the mark. The runtime takes a lock for that on the type's first use. (P18)
+    /// Finds the mark of a type. The runtime takes a lock to do so on the type's first use. (P18)
     @usableFromInline
     static func find<Value>(_ type: Value.Type) -> UInt {
         guard isInert(type), let standard = type as? any StandardValue.Type else { return 0 }
@@ -90,7 +92,7 @@ extension Optional: StandardValue {
     fileprivate static var weigher: ValueWeigher.Type {
         (Wrapped.self as? any StandardValue.Type)?.optionalWeigher ?? ValueWeigher.self
     }
-    /// Not estimated: an optional inside another.
+    /// Returns 0: the memory of an optional inside another optional is not estimated.
     fileprivate static func weight(of optional: UnsafePointer<BoxedValue<Optional>>) -> Int { 0 }
 }
 

@@ -18,11 +18,12 @@ public protocol WeaklyObservable: AnyObject, Sendable {
 /// nil. (P12)
 ///
 /// Swift destroys what an object stores after the object's `deinit` has run, on the thread that
-/// released the last reference. The lifetime ends at that moment. It cannot be copied: so only the
+/// released the last reference. The lifetime ends at that moment. It cannot be copied, so only the
 /// object has it, and it never ends later.
 ///
-/// The releasing thread makes the weak properties nil in turn, and calls the observers of each. A
-/// callback that blocks delays this thread, and with it the object's other weak properties. (P7)
+/// The releasing thread makes the weak properties nil one after the other, and calls the observers
+/// of each. A callback that blocks delays this thread, and with it the object's other weak
+/// properties. (P7)
 public struct ReferentLifetime: ~Copyable, Sendable {
     private let deaths = ObserverRegistry<Void>()
 
@@ -47,14 +48,15 @@ extension ReferentLifetime {
 @usableFromInline
 internal struct WeakBox<Referent: WeaklyObservable>: Sendable {
     /// The referent while it lives. A reader gets a strong reference, which may become the last
-    /// one. So it is loaded where user code may run.
+    /// one. The referent is therefore loaded only where user code may run.
     weak let referent: Referent?
 
     /// The observation of the referent's death. Each box has its own, but a nil box has none. It
     /// ends with the last copy of the box, if not before.
     private let watch: ObservationToken?
 
-    /// Refers to an object, without observing its death yet.
+    /// Makes a box that refers to an object, or a nil box. It does not observe the object's death
+    /// yet.
     init(_ referent: Referent?) {
         self.referent = referent
         watch = referent.map { ObservationToken($0.lifetime.makeObserver()) }

@@ -9,9 +9,9 @@ extension WeakObserved: ObservableProperty {
     ///
     /// Observers receive the referents themselves and hold them while they run. When the referent
     /// has died, they receive `.valueChanged` with nil as the new value, and nil as the old one,
-    /// which is gone. No prior delivery announces that. The old value of any change is nil if its
-    /// referent has died by then. An owner that is the referent as well is not notified of its own
-    /// death.
+    /// which is gone. No prior delivery is made before the death. The old value of any change is
+    /// nil if its referent has died by then. An owner that is the referent as well is not notified
+    /// of its own death.
     ///
     /// - Complexity: O(1) amortised.
     public func attach(_ observer: PropertyObserver<Referent?>) -> ObservationToken {
@@ -36,8 +36,9 @@ extension WeakObserved: ObservableProperty {
 /// observations that compare values need it. It keeps no referent. (P11)
 ///
 /// The old referent of a change may have died. If the observer has received it, it equals nothing
-/// that comes after its death, not even nil: so the old value is nil. If it died before the
-/// observer received it, the observer received a nil referent: so the old value is a nil referent.
+/// that comes after its death, not even nil, and `old` is nil: there is no old value. If it died
+/// before the observer received it, the observer received a nil referent, and `old` is a nil
+/// referent.
 internal final class SeenReferents: Sendable {
     /// Twice the version of the last change, plus one if its value was nil; ``nothing`` before the
     /// first one.

@@ -27,7 +27,7 @@ import Synchronization
 ///
 /// From the moment at which the referent's `deinit` begins, the property reads as nil. When the
 /// `deinit` has returned, the property becomes nil, unless it refers to something else by then.
-/// That is one change, with a version of its own. The thread where the referent dies calls the
+/// This is one change, with a version of its own. The thread where the referent dies calls the
 /// observers before the release that ended the referent returns, while the rest of what the
 /// referent stored is being destroyed. If that release is in the body of a `modify` or a commit, a
 /// thread of the library makes the change. (P5, P12)
@@ -42,7 +42,7 @@ public final class WeakObserved<Referent: WeaklyObservable>: Sendable {
         let box = WeakBox(referent)
         storage = Observed(box)
         watch(referent, for: box)
-        // Held until here: the death of a referent then finds the property that refers to it.
+        // The referent is held until here, so that its death finds the property that refers to it.
         withExtendedLifetime(referent) {}
     }
 
@@ -117,7 +117,7 @@ extension WeakObserved {
         let box = watchedBox(referent)
         let replaced = storage.exchange(box)
         replaced.stopWatching()
-        // Held until here: the death of a referent then finds the property, and the observers
+        // The referent is held until here, so that its death finds the property, and the observers
         // receive an object, not nil.
         withExtendedLifetime(referent) {}
         return replaced

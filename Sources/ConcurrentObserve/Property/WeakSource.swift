@@ -27,7 +27,8 @@ internal struct WeakSource<Source: ObservableProperty>: Sendable {
         source.weakSource as! WeakSource
     }
 
-    /// Refers to a source that `make` makes of an object. The object is needed to read the source.
+    /// Makes a reference to the source that `make` makes from `object`, which is needed to read the
+    /// source.
     init<Object: AnyObject & Sendable>(
         _ object: Object,
         _ make: @escaping @Sendable (Object) -> Source
@@ -51,10 +52,10 @@ internal struct WeakSource<Source: ObservableProperty>: Sendable {
     }
 }
 
-/// The objects that are retained while such properties are read.
+/// The objects that are retained while the source of a `WeakSource` is read.
 @usableFromInline
 internal struct HeldSources {
-    /// Nil if there are none.
+    /// The objects; nil if there are none.
     private var objects: [AnyObject]?
 
     /// Retains an object. Returns false if there is none.
