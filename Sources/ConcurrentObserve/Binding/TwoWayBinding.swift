@@ -44,8 +44,8 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
     func start(_ left: Observed<Left>, _ right: Observed<Right>) -> ObservationToken {
         let observer = left.makeObserver(.ofBinding, owner: rightReference)
         let wayBack = right.attach(PropertyObserver(.ofBinding, .inline(.plain(callbackBackward(within: observer)))))
-        // The first observer ends with the left by itself. When the right dies, it ends as if its
-        // owner had died.
+        // The first observer ends with the left by itself. When the right dies, the first observer
+        // ends as if its owner had died.
         wayBack.onEnd { end in if end == .sourceDeleted { observer.end(.ownerDeleted) } }
         observer.setCallback(
             Callback<Change<Left>> { [self] change in
@@ -78,7 +78,8 @@ extension TwoWayBinding {
         let binding = WeakReference(self)
         return { [agreement, side] change in
             Observer.visit(at: observer.address) { _ in
-                // Before anything else: most often it is the echo of a change from the left.
+                // This check comes first: most often the change is the echo of a change from the
+                // left.
                 guard agreement.isNews(change.version, of: side.other) else { return }
                 binding.object(as: TwoWayBinding.self)?.passBackward(change)
             }

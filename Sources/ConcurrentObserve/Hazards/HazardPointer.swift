@@ -34,7 +34,7 @@ internal struct HazardPointer: ~Copyable {
         fenced: Bool = AsymmetricBarrier.needsFences,
         ifStill isPresent: () -> Bool
     ) -> UInt? {
-        // Release: ends the use of the object before; pairs with the acquire in scanned.
+        // Release: ends the use of the previous object; pairs with the acquire in scanned.
         address.store(object, ordering: .releasing)
         // Between the store and the check: pairs with AsymmetricBarrier.heavy().
         let object = AsymmetricBarrier.light(fenced: fenced, object)
@@ -56,8 +56,8 @@ internal struct HazardPointer: ~Copyable {
     /// The address that a scan sees. The caller must first execute the barrier that makes it
     /// visible.
     var scanned: UInt {
-        // Acquire: pairs with the releases in protect(_:fenced:ifStill:) and clear(); the use of
-        // the object before happens before the reclaiming.
+        // Acquire: pairs with the releases in protect(_:fenced:ifStill:) and clear(); the use of an
+        // object comes before its reclaiming.
         address.load(ordering: .acquiring)
     }
 }

@@ -99,7 +99,8 @@ internal struct ThreadRecord: ~Copyable {
     /// Frames for nesting beyond `inlineFrames`, or 0. The owner appends blocks, scans read them.
     let deeperFrames = Atomic<UInt>(0)
 
-    /// The retired items that no pass has taken yet: a stack linked through the items, or 0.
+    /// The retired items that no reclamation pass has taken yet: a stack linked through the items,
+    /// or 0.
     let retired = Atomic<UInt>(0)
 
     /// The address of the record's `Magazine`, or 0 before it has one. The owner stores it once.
@@ -112,8 +113,8 @@ internal struct ThreadRecord: ~Copyable {
     /// The number of items that this record's threads have retired. Only the owner writes it.
     let retiredCount = Atomic<UInt>(0)
 
-    /// The number of items that passes have taken from this record. Written only under the pass
-    /// lock of the `ReclamationThread`.
+    /// The number of items that reclamation passes have taken from this record. Written only under
+    /// the pass lock of the `ReclamationThread`.
     let takenCount = Atomic<UInt>(0)
 
     /// The number of observations that began on this record's threads, minus the number of those

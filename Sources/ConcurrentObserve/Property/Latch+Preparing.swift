@@ -31,7 +31,7 @@ extension Latch {
         if present & 1 == 0 { odd.store(words) } else { even.store(words) }
         // Relaxed: ordered by the store of the version.
         owner.store(committer | 1, ordering: .relaxed)
-        // Release: pairs with the acquires in loadWithWord(firstOnly:) and presentVersion.
+        // Release: pairs with the acquires in loadUnchecked(firstOnly:) and presentVersion.
         version.store(present | Self.preparedMark, ordering: .releasing)
     }
 
@@ -44,7 +44,7 @@ extension Latch {
         // Relaxed: the writer's lock orders the changes.
         let next = (version.load(ordering: .relaxed) & ~Self.preparedMark) &+ 1
         // Release: the decision is made before it; pairs with the acquires in
-        // loadWithWord(firstOnly:) and presentVersion.
+        // loadUnchecked(firstOnly:) and presentVersion.
         version.store(next, ordering: .releasing)
         return next
     }
@@ -71,7 +71,7 @@ extension Latch {
     @usableFromInline @inline(never)
     static func loadAgain(_ latch: borrowing Latch) -> (words: Words, version: UInt64, word: UInt64) {
         while true {
-            // Acquire: as in loadWithWord(firstOnly:).
+            // Acquire: as in loadUnchecked(firstOnly:).
             let before = latch.version.load(ordering: .acquiring)
             guard let version = isPrepared(before) ? latch.resolve(before) : before else { continue }
             let words = latch.words(of: version, firstOnly: false)

@@ -127,7 +127,7 @@ internal struct Latch: ~Copyable, Sendable {
         return version.load(ordering: .relaxed) == before
     }
 
-    /// Publishes the next version; returns it. One writer at a time.
+    /// Publishes `words` as the next version, and returns the version. Requires the writer's lock.
     @inlinable @inline(__always)
     borrowing func publish(_ words: Words) -> UInt64 {
         // Relaxed: the writer's lock orders the changes.
@@ -136,7 +136,7 @@ internal struct Latch: ~Copyable, Sendable {
         // overwritten; pairs with the fence in isStill(_:).
         atomicMemoryFence(ordering: .releasing)
         if next & 1 == 0 { even.store(words) } else { odd.store(words) }
-        // Release: pairs with the acquires in loadWithWord(firstOnly:) and presentVersion.
+        // Release: pairs with the acquires in loadUnchecked(firstOnly:) and presentVersion.
         version.store(next, ordering: .releasing)
         return next
     }

@@ -21,9 +21,9 @@ internal class LinkFollower: @unchecked Sendable {
 /// The deliveries that remain after a walk over the links of a changed property, in the order of
 /// the links.
 ///
-/// First all paths that lead through the property are relinked, then their observers are called,
-/// then those of the property: a callback that blocks, of any observer, never stands between a
-/// change and the paths that it moves. (P7)
+/// First all paths that lead through the property are relinked. Then the observers of these paths
+/// are called, and then those of the property. A callback that blocks, of any of these observers,
+/// therefore never delays the relinking of a path. (P7)
 @usableFromInline
 internal struct LinkDeliveries: ~Copyable {
     /// The change of the property. Nil if it has no scope, or if other threads or a callback have

@@ -4,8 +4,8 @@ import Synchronization
 
 /// The lock under which the changes of one property are made, one after the other. (P2, P5)
 ///
-/// The library holds it for a few instructions. The body of a `modify` or of a commit holds it for
-/// as long as it takes: only there does user code run under a lock of the library. Observers have
+/// The library holds it for a few instructions. The body of a `modify` or of a commit holds it
+/// until the body returns: no other user code runs under a lock of the library. Observers have
 /// another lock, so that observations can end at any time.
 ///
 /// The latch's word `owner` says which thread runs a body. The functions receive it as `modifier`.

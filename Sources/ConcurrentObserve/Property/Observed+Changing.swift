@@ -59,7 +59,8 @@ extension Observed {
         return result
     }
 
-    /// Makes the change: publishes the new value, then calls the observers.
+    /// Makes the change: publishes the new value, then calls the observers. Returns the replaced
+    /// value, which the caller must retire.
     @inlinable
     internal func change(to newValue: Value) -> ValueCell<Value>.Replaced {
         if observers.mayHavePriorObservers { announceAhead() }
@@ -71,7 +72,8 @@ extension Observed {
         return replaced
     }
 
-    /// Publishes a value, and puts the change into the mailboxes. Requires the mutation lock.
+    /// Publishes a value, and puts the change into the mailboxes. Returns the replaced value.
+    /// Requires the mutation lock.
     @inlinable @inline(__always)
     internal func commitLocked(_ words: Latch.Words, _ new: Value) -> ValueCell<Value>.Replaced {
         let replaced = cell.publishLocked(words)

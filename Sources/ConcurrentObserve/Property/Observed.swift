@@ -23,8 +23,9 @@
 //    observer, unless the property has a label.
 // 2. A read takes no lock. `loadWithWord` loads the version with acquire, the words of its slot,
 //    and after a fence the version again. If that is another one, or a commit has prepared the
-//    next, `loadAgain` repeats this. If the value is in a box, `ValueCell.protect` stores its
-//    address in a hazard pointer, executes the light barrier, and compares the version once more.
+//    next, `loadAgain` repeats this. If the value is in a box, `ValueCell.readPinned` stores the
+//    box's address in a hazard pointer, executes the light barrier, and compares the version.
+//    `ValueCell.protect` does the same on the slow path, and to lend a value.
 // 3. `attach` registers an observer while `withPublicationHeld` lets no thread publish a change.
 //    `since` notes the present version: the observer receives every later one. (P4)
 // 4. `change(to:)` makes the prior deliveries that observers asked for, and encodes the value.
@@ -34,7 +35,7 @@
 // 5. After the unlock, `announce` delivers the change: `relinkPaths`, `wakeMailboxes`, then
 //    `LinkDeliveries.deliver`, the inline callbacks, `deliverLate`, `drainMailboxes`.
 // 6. `Replaced.retire` retires the replaced box. It is released after a heavy barrier, which pairs
-//    with the light one in `pin`, and a scan that finds no pin. (P14)
+//    with the light one in `HazardPointer.protect`, and a scan that finds no pin. (P14)
 // 7. `deinit` calls `endSource`: every observation ends with `.sourceDeleted`. (P12)
 //
 // Every part of the room obeys these rules:
@@ -44,7 +45,7 @@
 //
 // The calls to read, in their order: the setter of `value`, `change(to:)`, `commitLocked`,
 // `ValueCell.publishLocked`, `Latch.publish`, `enqueueLocked`; after the unlock `announce`,
-// `deliver`, `deliverToAllKinds`, `walk`, `walkClosures(before:)`; at last `Replaced.retire`.
+// `deliver`, `deliverToAllKinds`, `walk`, `walkClosures(before:)`; then `Replaced.retire`.
 
 /// A value that any thread may read and change, and that delivers every change to its observers.
 ///

@@ -77,7 +77,7 @@ internal struct HeldSources {
     private mutating func releaseAll(for owner: AnyObject) {
         var last: [AnyObject] = []
         while objects!.count > 0 {
-            // The only copy: a pattern would make another.
+            // This must be the only reference here: `if let` would make another one.
             var object: AnyObject? = objects!.removeLast()
             if isKnownUniquelyReferenced(&object) { last.append(object!) }
         }

@@ -66,10 +66,11 @@ extension Observer {
 
     /// Marks the observer as one that receives no more events: see `ObserverMark.isCutOff`.
     func markCutOff() {
-        // Relaxed: the caller orders it. A path that has lost its root then ends its last observer
-        // under the mutation lock of that observer's property, which a commit holds when it finds
-        // the end. `RegistryCore.endLocked(_:_:)` executes a release fence. If the observation ends
-        // at the same moment and this bit is lost, the end has the same effect.
+        // Relaxed: the caller orders it. A path that has lost its root then calls
+        // `Observed.cut(at:)`, which holds off the publication of the last property; a commit that
+        // finds the cut comes after that. `RegistryCore.endLocked(_:_:)` executes a release fence.
+        // If the observation ends at the same moment and this bit is lost, the end has the same
+        // effect.
         mark.bitwiseOr(ObserverMark.isCutOff.rawValue, ordering: .relaxed)
     }
 

@@ -75,7 +75,7 @@ import Synchronization
         fileprivate let shouldSweep: Bool
     }
 
-    /// The part of `append` that may run under another lock of the source: it adds the observer
+    /// Does the part of `append` that may run under another lock of the source: adds the observer
     /// under `lock`, and returns the rest of the work.
     @usableFromInline
     func attach(_ observer: Observer) -> DeferredActions {
@@ -100,7 +100,7 @@ import Synchronization
         }
     }
 
-    /// The part of `append` that must run under no lock.
+    /// Does the part of `append` that must run under no lock.
     @usableFromInline
     func settle(_ deferred: consuming DeferredActions) {
         if let replaced = deferred.replaced { ThreadRecord.retire(replaced) }

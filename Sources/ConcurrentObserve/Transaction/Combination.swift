@@ -169,8 +169,8 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
 
     func take(_ slots: [AnyMemberSlot], of commit: UInt64, _ replaced: inout [Any]) {
         lock.withLock {
-            // Earlier changes whose threads have not come here yet. When they come, they find these
-            // changes taken.
+            // First the slots take earlier changes whose threads have not noted them yet. These
+            // threads will find the changes taken.
             var isBehind = false
             for slot in slots where slot.isBehind {
                 slot.takeOldLocked(&replaced)
@@ -259,8 +259,8 @@ extension Combination: Joined {
         for member in members { token.observer.endIfRemoved(member.observer) }
         catchUp(property)
         let handle = ObservationHandle(token.observer)
-        // At its end the members' observations end, too: a derived value among them may have no
-        // other observer. (P24)
+        // When the user's observation ends, the members' observations end, too: a derived value
+        // among them may have no other observer. (P24)
         if !token.observer.atEnd({ for member in members { member.cancel() } }) {
             for member in members { member.cancel() }
         }

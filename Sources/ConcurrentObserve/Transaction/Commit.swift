@@ -2,10 +2,10 @@
 
 /// Changes several properties as one. (P19)
 ///
-/// The thread takes the mutation locks of all of them, in the order of their addresses, and holds
-/// them while the body runs on drafts. Then it prepares each change, and makes its decision, which
-/// publishes all changes at once. It settles each change, and releases the locks. Observers are
-/// called under no lock. A prepared change is always committed.
+/// The thread takes the mutation locks of all of these properties, in the order of
+/// `Member.address`, and holds them while the body runs on drafts. Then it prepares each change,
+/// and makes its decision, which publishes all changes at once. It settles each change, and
+/// releases the locks. Observers are called under no lock. A prepared change is always committed.
 @usableFromInline
 internal enum Commit {
     /// Runs `body`, and publishes the drafts that it has set, unless it throws.

@@ -20,8 +20,9 @@
 // The life of a commit, all on one thread:
 // 1. `Commit.perform` calls `run`. If the group has paths, `runAlongPaths` follows them under no
 //    lock, and repeats this until `PathTrace.isPresent` finds the same versions under the locks.
-// 2. `Member.lockForBody` takes the mutation locks in the order of their addresses, so commits
-//    never wait in a ring. The body runs on the drafts. If it throws, `discard` releases the locks.
+// 2. `Member.lockForBody` takes the mutation locks in the order of the members' addresses, so
+//    commits never wait in a ring. The body runs on the drafts. If it throws, `discard` releases
+//    the locks.
 // 3. `publish` begins. `leaveBody` waits for registrations and snapshots that began while the body
 //    ran. `prepare` stores each new value in the latch's spare slot and marks the version
 //    (release). `CommitDecision.make` is one release store, which makes all prepared values the

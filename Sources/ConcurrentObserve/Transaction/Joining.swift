@@ -124,8 +124,8 @@ internal final class MemberSlot<Member: Sendable>: AnyMemberSlot, @unchecked Sen
     /// The latest value. The slot is not empty, and the caller holds the combination's lock.
     var value: Member { unsafe latest.pointee }
 
-    /// Takes a value, unless the slot has one of the same or a later version. The caller must hold
-    /// the combination's lock.
+    /// Takes a value, unless the slot has one of the same or a later version. Returns true if it
+    /// took the value. The caller must hold the combination's lock.
     ///
     /// - Parameter value: Receives the replaced value, for the caller to destroy under no lock.
     ///   (P5)
