@@ -7,24 +7,28 @@ import Synchronization
 @inlinable @inline(__always)
 internal func compilerBarrier() { cplatform_compiler_barrier() }
 
-/// The asymmetric barrier between a walker, which executes its side often, and a canceller, which
-/// executes its side rarely.
+/// The asymmetric barrier between a frequent side, which calls `light`, and a rare side, which
+/// calls `heavy()`.
 ///
-/// The walker stores `current` and then loads the mark of the entry or of the observer. The
-/// canceller changes the mark and then loads every `current`. At least one of the two must see the
-/// other's store. If the kernel has membarrier, the canceller's side includes the fence for both.
-/// Otherwise both sides execute a full fence. Both sides use one flag, which is set before `main`.
+/// Each side stores one word and then loads the word that the other side stores. At least one of
+/// the two must see the other's store. For example, a walker, which calls observers, stores
+/// `current` and then loads an observer's mark; a canceller changes the mark and then loads every
+/// `current`. Pins, `BoxPool`, `Magazine` and `ReferenceRing` use the barrier in the same way.
+///
+/// If the kernel has membarrier, the rare side includes the fence for both sides. Otherwise both
+/// sides execute a full fence. Both sides use one flag, which is set before `main`.
 @usableFromInline
 internal enum AsymmetricBarrier {
-    /// Whether the walker's side must execute a fence, because `heavy()` does not reach other
+    /// Whether the frequent side must execute a fence, because `heavy()` does not reach other
     /// threads.
     @inlinable @inline(__always)
     static var needsFences: Bool { !UserspaceRCU.hasMembarrier }
 
-    /// The walker's side. Pairs with `heavy()`.
+    /// The frequent side: orders the caller's earlier stores before its later loads. Pairs with
+    /// `heavy()`.
     ///
-    /// - Returns: `observer`. When a fence is needed, the value passes through that call, so the
-    ///   caller needs no register that survives calls.
+    /// - Returns: `observer`. If a fence is needed, `fullFence(_:)` takes the value and returns it,
+    ///   so the caller needs no register that survives calls.
     @inlinable @inline(__always)
     static func light(fenced: Bool, _ observer: UInt) -> UInt {
         compilerBarrier()
@@ -34,21 +38,22 @@ internal enum AsymmetricBarrier {
     @inlinable @inline(__always)
     static func light(fenced: Bool) { _ = light(fenced: fenced, 0) }
 
-    /// Out of line, so that the notification path contains no fence where it needs none. (P15)
+    /// Executes a full fence, and returns `observer`. It is out of line, so that the notification
+    /// path contains no fence where it needs none. (P15)
     @usableFromInline @inline(never)
     static func fullFence(_ observer: UInt) -> UInt {
-        // Sequentially consistent: pairs with the fence in heavy(), which the waiting thread
-        // executes.
+        // Sequentially consistent: pairs with the fence in heavy(), which the rare side executes.
         atomicMemoryFence(ordering: .sequentiallyConsistent)
         return observer
     }
 
-    /// The waiter's side: a full barrier at some point in the program order of every thread. Pairs
-    /// with `light(fenced:)`.
+    /// The rare side: executes a full barrier at some point in the program order of every thread.
+    /// If the kernel has no membarrier, it executes a fence on the calling thread. Pairs with
+    /// `light(fenced:)`.
     static func heavy() {
         if needsFences {
-            // Sequentially consistent: pairs with the fence in light(fenced:), which every walker
-            // then executes.
+            // Sequentially consistent: pairs with the fence in light(fenced:), which the frequent
+            // side then executes.
             return atomicMemoryFence(ordering: .sequentiallyConsistent)
         }
         let error = membarrier()
@@ -85,7 +90,7 @@ internal enum AsymmetricBarrier {
         )
     }
 
-    /// The attempts take half a second or more: see `Backoff`.
+    /// The number of attempts. Together they take half a second or more: see `Backoff`.
     private static var mostAttempts: Int { 256 }
 
     private static func membarrier() -> Int32 {

@@ -2,7 +2,7 @@
 
 import CPlatform
 
-/// The clock by which the library's threads decide.
+/// The clock that measures the library's own time limits and intervals.
 internal enum LibraryClock {
     static var now: ContinuousClock.Instant {
         return .now

@@ -2,7 +2,8 @@
 
 public import CPlatform
 
-/// The calling thread, as far as the system knows it: the record, the exit, the stack.
+/// The state of the calling thread that the system keeps: the library's record, the function to
+/// call at the exit, the stack.
 @usableFromInline
 internal enum CurrentThread {
     /// The library's record of the thread, or nil before it has one. A thread-local variable.
@@ -22,7 +23,8 @@ internal enum CurrentThread {
         unsafe cplatform_note_thread_exit(record, hook)
     }
 
-    /// Whether so little of the stack is left that a trap's message could just be printed.
+    /// Whether the thread has used nearly all of its stack. The rest is enough to print the message
+    /// of a trap.
     static var stackIsNearlyUsedUp: Bool { cplatform_stack_is_nearly_used_up() }
 
     /// Traps if something that the library needs could not be set up before `main`, or if

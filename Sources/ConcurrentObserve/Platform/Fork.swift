@@ -6,8 +6,8 @@ import CPlatform
 ///
 /// A fork copies the memory as it is at that moment, locks that other threads hold included, and
 /// these threads do not exist in the child. So the child of a process that has used the library may
-/// read values, which takes no lock, and call `exec` or `_exit`. Every lock of the library looks at
-/// a flag, which a handler sets in the child, and traps there. The parent notices nothing.
+/// read values, which takes no lock, and call `exec` or `_exit`. Every lock of the library reads a
+/// flag, which a handler sets in the child, and traps if it is set. The parent notices nothing.
 internal enum Fork {
     /// Whether the process is the child of one that had used the library before.
     static var isInChild: Bool { cplatform_is_child() }

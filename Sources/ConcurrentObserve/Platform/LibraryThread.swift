@@ -4,8 +4,9 @@ import CPlatform
 
 /// A thread that the library starts: named and detached.
 ///
-/// It blocks the program's signals, except those of its own faults. If these were blocked, they
-/// would kill the process before the program's crash reporter is called.
+/// It blocks the program's signals, except those that report a fault of the thread itself. If these
+/// were blocked, a fault would kill the process, and the program's crash reporter would not be
+/// called.
 ///
 /// It does not inherit the scheduling class, the priority and the processors of the thread that
 /// starts it. It has those of an ordinary thread of the process. So a real-time thread that ends an

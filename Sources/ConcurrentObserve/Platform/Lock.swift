@@ -2,8 +2,8 @@
 
 // # Platform: what the system, the runtime and liburcu give
 //
-// The only room that imports C. No Swift of the library asks which system it runs on: the C of
-// `CPlatform` does.
+// The only room that imports C. No Swift code of the library asks which system it runs on: the C
+// code of `CPlatform` does.
 // - `Lock`: a mutex of one word. `EventCount`: sleep until an event. `Backoff`: wait for a short
 //   one.
 // - `AsymmetricBarrier`, `compilerBarrier`: the two sides of membarrier, and the compiler's order.
@@ -14,7 +14,7 @@
 // - `Fork`: traps in the child of a fork. (P18)
 // - `SwiftRuntime`: all uses of the runtime's internals.
 //
-// Every part of the room obeys these rules:
+// P1 to P25 are the promises of the article Contract. Every part of the room obeys these rules:
 // - It knows nothing of observers, values or records: it passes on addresses.
 // - No lock of this room is held while user code runs. (P5)
 
@@ -56,7 +56,7 @@ package struct Lock: ~Copyable, Sendable {
         lockSlowly()
     }
 
-    /// Takes the lock if it is free.
+    /// Takes the lock if it is free. Returns false if it is not.
     @inline(__always)
     borrowing func tryLock() -> Bool {
         Fork.trapInChild()

@@ -3,33 +3,34 @@
 import CPlatform
 import Synchronization
 
-/// All uses of the runtime's internals.
+/// Calls the internal functions of the Swift runtime. No other type of the library calls them.
 internal enum SwiftRuntime {
-    /// Counts a reference to the object at `address` for the caller, unless its `deinit` has begun.
-    /// The caller keeps the object's memory, by an unowned reference for example.
+    /// Retains the object at `address` for the caller. Returns nil if the object's `deinit` has
+    /// begun. The caller must keep the object's memory, by an unowned reference for example.
     static func tryRetain(_ address: UInt) -> Unmanaged<AnyObject>? {
         // Safe: the caller keeps the memory. The runtime has counted the reference.
         unsafe cplatform_try_retain(UnsafeMutableRawPointer(bitPattern: address))
             .map { unsafe Unmanaged.fromOpaque($0) }
     }
 
-    /// Counts more references to an object, without an atomic operation: no other thread may have
-    /// it.
+    /// Retains an object `count` times, without an atomic operation. No other thread may have a
+    /// reference to the object.
     @inline(__always)
     static func retainUnshared(_ object: AnyObject, _ count: UInt32) {
         // Safe: the caller has the object.
         unsafe cplatform_retain_unshared(Unmanaged.passUnretained(object).toOpaque(), count)
     }
 
-    /// Destroys the value at `value`, whose type's metadata is at `type`. The value is the
-    /// caller's.
+    /// Destroys the value at `value`, whose type's metadata is at `type`. The caller must own the
+    /// value.
     @inline(__always)
     static func destroy(_ value: UnsafeMutableRawPointer, ofType type: UnsafeRawPointer) {
-        // Safe: the caller owns the value, and the type is its own.
+        // Safe: the caller owns the value, and `type` is its type.
         unsafe cplatform_destroy(value, type)
     }
 
-    /// Fetches a cache line that will be read and written soon. Any address will do.
+    /// Fetches the cache line at `address`, which will be read and written soon. Any address is
+    /// allowed.
     @inline(__always)
     static func prefetch(_ address: UInt) {
         // Safe: a prefetch does not fault.

@@ -7,8 +7,6 @@ internal struct Batch: Equatable {
 }
 
 /// A retired item, and its batch. The batch is not complete until the item is reclaimed.
-///
-/// Not a tuple: see `ReclamationThread.PassResult`.
 internal struct RetiredWork {
     let item: RetiredItem
     let batch: Batch

@@ -2,30 +2,33 @@
 
 import Synchronization
 
-/// Boxes that a thread's magazine has emptied. The thread takes them for its next values.
+/// Empty boxes for the next values of one thread. The releases of the thread's magazine have
+/// destroyed the values that the boxes had.
 ///
 /// The owner, which is the magazine's thread, adds boxes and takes them. When the owner has not
-/// used them for a while, the reclamation thread frees them: an idle, blocked or exited thread
-/// keeps none. Until then a thread keeps at most as many boxes as a magazine has entries, each for
-/// a value of up to 256 bytes. Before the owner releases its next magazine, it frees the boxes that
-/// it has not taken. A box is emptied before it is kept, so no value waits here. (P14, P16)
+/// used them for a while, the sweeper frees them: an idle, blocked or exited thread keeps none. The
+/// sweeper is the thread that makes a pass, most often the reclamation thread. Until then a thread
+/// keeps at most as many boxes as a magazine has entries, each for a value of up to 256 bytes.
+/// Before the owner releases its next magazine, it frees the boxes that it has not taken. A box is
+/// emptied before it is kept, so no value waits here. (P14, P16)
 ///
-/// A reader is not deceived when an address returns with another value. A reader follows an address
-/// only while it pins the box, and only if the version in which it found the address is still the
-/// present one after the pin is visible. Versions do not return. Two cases are possible. If the box
-/// was not retired before the pin, the scan that precedes its reuse sees the pin. Otherwise the
-/// reader finds another version, and loads again without following the address. A pin that was set
-/// for an earlier use of the box only delays its next reuse, until that reader has looked.
+/// A box may be reused for another value at the same address. No reader takes the new value for the
+/// old one. A reader follows an address only while it pins the box, and only if the version in
+/// which it found the address is still the present one after the pin is visible. No version is used
+/// twice. Two cases are possible. If the box was not retired before the pin, the scan that precedes
+/// its reuse sees the pin. Otherwise the reader finds another version, and loads again without
+/// following the address. A pin that was set for an earlier use of the box only delays its next
+/// reuse, until that reader has checked the version.
 @safe internal struct BoxPool: ~Copyable {
-    /// How often the owner has begun and ended to use the lists: odd while it uses them. Only the
-    /// owner writes it.
+    /// Incremented when the owner begins to use the lists, and when it ends: odd while it uses
+    /// them. Only the owner writes it.
     private let uses = Atomic<UInt>(0)
 
     /// The number of boxes added since the lists were last freed. It is written only by the thread
     /// that has the lists.
     private let count = Atomic<UInt>(0)
 
-    /// Whether the sweeper is about to free the boxes. While it is set, the owner does not use the
+    /// Whether the sweeper is about to free the boxes. While it is true, the owner does not use the
     /// lists. Only the sweeper writes it, under the pass lock of the `ReclamationThread`.
     private let isSwept = Atomic<Bool>(false)
 
@@ -37,7 +40,7 @@ import Synchronization
     private let swept: UnsafeMutablePointer<Swept>
 
     private struct Swept {
-        /// `uses` at the last look, and how many looks in a row have found this number.
+        /// `uses` at the last pass, and how many passes in a row have found this number.
         var usesSeen: UInt = 0
         var looks = 0
     }
@@ -95,8 +98,8 @@ extension BoxPool {
         }
     }
 
-    /// Destroys the value in a box that no thread reads any more. The caller must hold no lock, and
-    /// own the only reference.
+    /// Destroys the value in a box that no thread reads any more, and does not free the box.
+    /// (`empty()` frees the kept boxes.) The caller must hold no lock, and own the only reference.
     ///
     /// - Returns: False if boxes of this size are not kept. Then nothing was done.
     @inline(__always)
@@ -182,11 +185,11 @@ extension BoxPool {
 extension BoxPool {
     /// Whether no boxes are kept. It can be false although all boxes were taken.
     var isEmpty: Bool {
-        // Relaxed: a later look finds the rest.
+        // Relaxed: a later pass finds the rest.
         count.load(ordering: .relaxed) == 0
     }
 
-    /// Claims the boxes if three looks in a row have found that the owner has not used them. After
+    /// Claims the boxes if three passes in a row have found that the owner has not used them. After
     /// a claim the caller executes `AsymmetricBarrier.heavy()` and calls `sweep()`. The caller must
     /// hold the pass lock.
     ///
@@ -197,7 +200,7 @@ extension BoxPool {
             unsafe swept.pointee.looks = 0
             return false
         }
-        // Relaxed: only compared with the number at the last look.
+        // Relaxed: only compared with the number at the last pass.
         let uses = uses.load(ordering: .relaxed)
         unsafe swept.pointee.looks = uses == swept.pointee.usesSeen ? swept.pointee.looks + 1 : 1
         unsafe swept.pointee.usesSeen = uses

@@ -7,7 +7,8 @@ internal final class DeferredAction: Retirable, @unchecked Sendable {
     private var body: (@Sendable () -> Void)?
     private var objects: [AnyObject] = []
 
-    /// Identifies the source of the action.
+    /// Identifies the source of the action: see `sourceAddress`. The lowest bit is set for a
+    /// release, so that the queue of the other actions does not wait for it.
     private let owner: UInt
 
     /// Creates an action that calls `body` for `owner`.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Decides how many deinit threads to start. From time to time it measures how fast the threads
-/// begin items, and how much processor time they use.
+/// Decides how many deinit threads to start. While items wait, it measures, every four milliseconds
+/// or less often, how fast the threads begin items, and how much processor time they use.
 ///
 /// Guarded by the lock of the `DeinitThreads`.
 internal struct DeinitPace {
@@ -58,8 +58,8 @@ internal struct DeinitPace {
         guard served < Self.briskPace * workers.count, workers.count < DestructionQueues.mostThreads else { return 0 }
         // If the threads compute, more threads would only share the processors.
         let isComputing = computed * 2 >= elapsed * min(workers.count, processors)
-        // If none was begun, all threads are blocked. Otherwise they are so slow that delays of a
-        // few milliseconds would add up.
+        // If no item was begun, all threads are blocked. Otherwise they are so slow that delays of
+        // a few milliseconds would add up.
         let limit = served == 0 ? DestructionQueues.mostThreads : Self.mostSlowThreads
         guard !isComputing, workers.count < limit else {
             // But no source may wait because other sources occupy all threads. (P14)

@@ -157,10 +157,11 @@ internal final class DeinitThreads: @unchecked Sendable {
         return item
     }
 
-    /// Counts an item of `batch` that is reclaimed, if there was one. The caller must hold `lock`.
+    /// Counts a reclaimed item of `batch`. If `batch` is nil, the thread had no item to count. The
+    /// caller must hold `lock`.
     ///
-    /// If the caller takes an item of the same batch next, the batch cannot be complete yet, and
-    /// the report is delayed.
+    /// If `next`, the batch of the item that the caller takes next, is the same batch, that batch
+    /// cannot be complete yet, and the report is delayed.
     private func count(_ batch: Batch?, before next: Batch?) {
         if let batch {
             if batch != unreportedBatch { reportToBatchLocked() }
@@ -177,8 +178,8 @@ internal final class DeinitThreads: @unchecked Sendable {
         unreported = 0
     }
 
-    /// Removes the thread after a wait that ended without an item, unless an item has arrived
-    /// since.
+    /// Removes the thread after a wait that ended without an item. Returns false, and does not
+    /// remove it, if an item has arrived since.
     private func leaveIfIdle(_ worker: DeinitWorker) -> Bool {
         lock.withLock {
             idle -= 1
@@ -197,7 +198,8 @@ internal final class DeinitWorker: @unchecked Sendable {
     /// The item that the thread reclaims, if it has one.
     var taken: DestructionQueues.Taken?
 
-    /// The thread's clock, once the thread runs, and its value at the last look.
+    /// The thread's clock, once the thread runs, and its value at the last call of
+    /// `newProcessorTime()`.
     private var clock: ProcessorClock?
     private var seen = Duration.zero
 

@@ -26,7 +26,7 @@ internal final class DestructionQueues: @unchecked Sendable {
     /// The first and the last queue that have items, linked in the order of service.
     private var (first, last) = (DestructionQueue?.none, DestructionQueue?.none)
     private var listed = 0
-    /// The number of these queues whose source no thread works for.
+    /// The number of queues that have items and for whose source no thread works.
     private(set) var unserved = 0
 
     /// The number of items in all queues.
@@ -49,7 +49,8 @@ internal final class DestructionQueues: @unchecked Sendable {
     static var mostThreads: Int { 256 }
     /// The largest number of waiting items of all crowded sources, and of all others. (P16)
     private static var roomForAll: Int { 65_536 }
-    /// The number of items that may wait for one source, however many wait for the others. (P16)
+    /// The number of items that one source may always have waiting, however many items of other
+    /// sources wait. (P16)
     private static var roomForEach: Int { 4_096 }
 
     // MARK: In and out
@@ -202,7 +203,8 @@ internal final class DestructionQueues: @unchecked Sendable {
         Self.publicMarks.store(isFull ? .max : marks, ordering: .relaxed)
     }
 
-    /// The upper bits of a multiplicative hash: the lower bits of addresses are similar.
+    /// Returns the source's bit in the marks: the upper bits of a multiplicative hash, because the
+    /// lower bits of addresses are similar.
     private static func bit(of source: UInt) -> Int { Int((UInt64(source) &* 0x9E37_79B9_7F4A_7C15) >> 58) }
 }
 

@@ -44,7 +44,7 @@ public struct ConcurrentObserveDiagnostics: Sendable {
     /// `largestMailboxes(_:)` reports which mailboxes have the most.
     public let pendingEvents: Int
 
-    /// The highest `pendingEvents` so far. The library looks when these diagnostics are read, when
+    /// The highest `pendingEvents` so far. The library checks when these diagnostics are read, when
     /// something is reclaimed, when a large mailbox has grown by another 1,024 events, and once a
     /// second on its reclamation thread while that has nothing to reclaim.
     public let peakPendingEvents: Int
@@ -56,9 +56,9 @@ public struct ConcurrentObserveDiagnostics: Sendable {
     /// How long the oldest callback that is running now has been seen running; nil if none is
     /// running.
     ///
-    /// It is a lower bound, counted from the first look. The library looks when these diagnostics
-    /// are read, while something waits to be reclaimed, and otherwise once a second on its
-    /// reclamation thread.
+    /// It is a lower bound, counted from the first check that found the callback. The library
+    /// checks when these diagnostics are read, while something waits to be reclaimed, and otherwise
+    /// once a second on its reclamation thread.
     public let oldestCallbackAge: Duration?
 
     /// The number of records of threads that have used the library and not exited, and of records
@@ -109,7 +109,7 @@ public struct ConcurrentObserveDiagnostics: Sendable {
     }
 }
 
-/// The highest numbers of retired and reclaimed items that a look has found.
+/// The highest numbers of retired and reclaimed items that a call of `current()` has found.
 ///
 /// A reference that a thread hands over is counted twice, and then subtracted once. A reading
 /// between the two steps may be lower than the one before it, so the highest reading is kept. It is
@@ -118,7 +118,7 @@ internal enum RetiredCounts {
     private static let retired = Atomic<UInt>(0)
     private static let reclaimed = Atomic<UInt>(0)
 
-    /// Records the numbers of a look.
+    /// Records the numbers that a call of `current()` has counted.
     ///
     /// - Parameters:
     ///   - retired: The number of retired items. It counts items that were handed over twice.
@@ -129,8 +129,8 @@ internal enum RetiredCounts {
         // `twice` may include an item that the other numbers do not count yet. Relaxed: the
         // exchange below publishes it.
         self.retired.max(retired >= twice ? retired &- twice : 0, ordering: .relaxed)
-        // Release and acquire: pair with each other. A look that reads the number of reclaimed
-        // items of another look also reads its number of retired items.
+        // Release and acquire: pair with each other. A call that reads the number of reclaimed
+        // items of another call also reads that call's number of retired items.
         let highest = self.reclaimed.max(reclaimed >= twice ? reclaimed &- twice : 0, ordering: .acquiringAndReleasing)
         // Relaxed: ordered by the exchange above.
         return (self.retired.load(ordering: .relaxed), highest.newValue)

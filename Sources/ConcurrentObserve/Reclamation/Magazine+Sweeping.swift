@@ -5,15 +5,15 @@ import Synchronization
 // How the reclamation thread sweeps the magazines of all threads. The caller must hold the pass
 // lock.
 extension Magazine {
-    /// Whether the references have waited long enough for their own thread: three looks in a row
-    /// have found that nothing was claimed.
+    /// Whether the references have waited long enough for their own thread: three passes in a row
+    /// have found that none was claimed. False if there are none.
     ///
     /// - Parameter isUrgent: Whether waiting references are due at once.
     borrowing func isDue(isUrgent: Bool) -> Bool {
         // Acquire: pairs with the exchange in take(_:_:); a drain that finds references claimed
         // also finds that their release has begun.
         let head = head.load(ordering: .acquiring)
-        // Relaxed: a later look finds the rest.
+        // Relaxed: a later pass finds the rest.
         if head == tail.load(ordering: .relaxed) {
             // Safe, here and below: magazines are never freed.
             unsafe swept.pointee.looks = 0
@@ -69,8 +69,9 @@ extension ReclamationThread {
 /// Counts the references that threads have put into magazines and rings, and those that were
 /// released or handed over.
 internal enum MagazineCounts {
-    /// Returns how many references all magazines have released. The caller must call it before it
-    /// counts the retired references.
+    /// Returns how many references the owners of all magazines have released or handed over. The
+    /// caller must call this first, and then count the retired references: `put()`, and the retired
+    /// items.
     static func released() -> UInt {
         var count: UInt = 0
         unsafe ThreadRecords.shared.forEach { record in
@@ -92,8 +93,9 @@ internal enum MagazineCounts {
         return count
     }
 
-    /// Returns how many references the magazines' owners have handed over. These are also counted
-    /// as items, so the caller must call it last.
+    /// Returns how many references the magazines' owners have handed over. The other counts have
+    /// each of these twice: as a reference, and as a retired item. The caller must call this last,
+    /// so that it subtracts all of them.
     static func handedOver() -> UInt {
         var count: UInt = 0
         unsafe ThreadRecords.shared.forEach { record in

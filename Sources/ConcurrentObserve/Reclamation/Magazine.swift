@@ -5,10 +5,11 @@ import Synchronization
 /// Boxes that one thread has retired, and whose values run no user code when they are destroyed.
 /// The thread releases them itself, a full magazine at a time, after one barrier and one scan.
 ///
-/// Only the record's thread, the owner, puts boxes in. The owner and the reclamation thread take
-/// them out: each copies all addresses, and then claims them by one compare-exchange. The
-/// reclamation thread sweeps boxes that stay unclaimed for a while, so none waits for its
-/// thread's next change. (P14) A magazine is never freed; the next thread with the record uses it.
+/// Only the owner, the thread that has the magazine's record, puts boxes in. The owner and the
+/// reclamation thread take them out: each copies all addresses, and then claims them by one
+/// compare-exchange. The reclamation thread sweeps boxes that stay unclaimed for a while, so none
+/// waits for its thread's next change. (P14) A magazine is never freed; the next thread with the
+/// record uses it.
 ///
 /// (Magazines: Bonwick and Adams, "Magazines and Vmem", USENIX 2001. The claim is the steal
 /// operation of a work-stealing queue, applied to all elements at once: Chase and Lev, "Dynamic
@@ -34,8 +35,8 @@ import Synchronization
     let releasesEnded = Atomic<UInt>(0)
 
     /// The state of the owner, and the state of the sweeper, which the pass lock of the
-    /// `ReclamationThread` guards. They have their own memory, apart from the fields that both use:
-    /// so an access by one is never an access to the other's state.
+    /// `ReclamationThread` guards. They have their own memory, apart from the fields that both use.
+    /// An access by one is then never an access to the other's state.
     let owned: UnsafeMutablePointer<Owned>
     let swept: UnsafeMutablePointer<Swept>
 
@@ -50,14 +51,15 @@ import Synchronization
     }
 
     struct Swept {
-        /// `head` at the last look, and how many looks in a row have found this number.
+        /// `head` at the last pass, and how many passes in a row have found this number.
         var headSeen: UInt = 0
         var looks = 0
         /// The number of references that the sweeper has claimed.
         var count: UInt = 0
     }
 
-    /// With more records, a scan for 64 references takes longer than leaving them to a pass.
+    /// With more records, a scan for one magazine takes longer than leaving its references to a
+    /// pass.
     private static var mostRecords: Int { 256 }
 
     /// The references, each at its number modulo the capacity; and room of the same size for the
@@ -95,7 +97,7 @@ import Synchronization
     /// Whether the magazine is empty. Any thread. For the owner, the answer includes everything
     /// that it has put in.
     var isEmpty: Bool {
-        // Relaxed, both: the barrier before the look orders them, or the caller looks again.
+        // Relaxed, both: the barrier before the call orders them, or the caller checks again.
         head.load(ordering: .relaxed) == tail.load(ordering: .relaxed)
     }
 }
@@ -147,8 +149,7 @@ extension Magazine {
 // MARK: - The owner
 
 extension Magazine {
-    /// Whether there is no room for a box of this weight. Only the owner may call
-    /// it.
+    /// Whether there is no room for a box of `weight` bytes. Only the owner may call it.
     @inline(__always)
     borrowing func isFull(for weight: Int) -> Bool {
         // Safe: magazines are never freed.
@@ -173,7 +174,7 @@ extension Magazine {
         AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
         // Relaxed: the light barrier orders it after the store; pairs with the heavy barrier in
         // ReclamationThread.hasRetired. Either this load sees that all earlier references were
-        // claimed, or the sweeper, which looks before it parks, sees the store.
+        // claimed, or the sweeper, which checks all magazines before it parks, sees the store.
         let wasEmpty = head.load(ordering: .relaxed) == number
         // Safe: magazines are never freed.
         unsafe owned.pointee.weight = wasEmpty ? weight : owned.pointee.weight &+ weight

@@ -7,7 +7,7 @@ internal struct MagazineReleases {
     private(set) var begun: UInt = 0
     private var ended: UInt = 0
 
-    /// Whether no thread was releasing its magazine at the moment of the look.
+    /// Whether no thread was releasing its magazine when `current()` read the counts.
     var isAtRest: Bool { begun == ended }
 
     /// Reads the counts of all magazines.

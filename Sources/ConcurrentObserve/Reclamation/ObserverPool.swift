@@ -90,7 +90,8 @@ internal enum ObserverPool {
         return 0
     }
 
-    /// Returns a kept item, with the reference to it, if there is one.
+    /// Returns a kept item, with the reference to it. Returns nil if neither the calling thread nor
+    /// the depot has one.
     @inline(__always)
     static func take() -> RetiredItem? {
         // Safe: records are never freed. The items that a thread keeps are its own.
@@ -103,14 +104,15 @@ internal enum ObserverPool {
         let item = RetiredItem(at: address)
         let next = item.link
         unsafe record.pointee.pooled = next
-        // Used soon, and written on another processor.
+        // The next call reads this item, and another processor may have written it last.
         SwiftRuntime.prefetch(next)
         return item
     }
 
-    /// Makes many adjacent items for the calling thread, which has none.
+    /// Makes 512 items for the calling thread, which has none. They are adjacent in memory as far
+    /// as `malloc` places them so.
     ///
-    /// - Returns: One of them; nil if items are not recycled.
+    /// - Returns: One of them; never nil. The thread keeps the others for `take()`.
     static func fill(_ make: () -> RetiredItem) -> RetiredItem? {
         let item = make()
         var last = item
@@ -127,8 +129,10 @@ internal enum ObserverPool {
 }
 
 extension UnsafeMutablePointer<ThreadRecord> {
-    /// Puts the thread's items into the depot, as far as they fill chunks that have room there, and
-    /// frees the rest. Only the owner calls it, when it exits.
+    /// Empties the thread's pool. Only the owner calls it, when it exits.
+    ///
+    /// The release of an item keeps it once more: see `ObserverPool.keep(_:)`. So items that fill a
+    /// chunk go to the depot if there is room, and the rest are freed.
     func releasePooled() {
         // Safe: records are never freed.
         var address = unsafe pointee.pooled

@@ -19,7 +19,8 @@ internal struct Parking: ~Copyable {
         case absent
     }
 
-    /// Whether a thread that has brought work must signal for it to be noticed.
+    /// Whether a thread that has brought work must signal the other thread, so that it notices the
+    /// work.
     ///
     /// - Parameter urgently: Whether the work must not wait for the next pass. Then the answer is
     ///   always true.
@@ -38,7 +39,7 @@ internal struct Parking: ~Copyable {
     /// Announces that the thread is about to sleep. The thread must look for work once more
     /// afterwards.
     func park() {
-        // Sequentially consistent, as are the last looks at the stacks that follow: pairs with the
+        // Sequentially consistent, as are the last checks of the stacks that follow: pairs with the
         // load in needsSignal(urgently:).
         state.store(.parked, ordering: .sequentiallyConsistent)
     }

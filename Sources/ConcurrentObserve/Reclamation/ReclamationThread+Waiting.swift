@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How other threads wait for the library's threads. The system may be unable to start these.
+// These functions let other threads wait for the library's threads. The system may be unable to
+// start the library's threads.
 extension ReclamationThread {
     /// Waits, ten milliseconds at most, until a pass has taken the retired items.
     func waitUntilTaken() {
@@ -27,8 +28,8 @@ extension ReclamationThread {
         }
     }
 
-    /// Waits until everything that was retired before the call is reclaimed. Returns at once inside
-    /// a callback.
+    /// Waits until everything that was retired before the call is reclaimed. Returns `finished`
+    /// then, `timedOut` at the deadline, and `deferred` at once inside a callback.
     func drain(until deadline: ContinuousClock.Instant?) -> WaitOutcome {
         if ThreadRecord.isInsideCallback { return .deferred }
         // Relaxed, both: see sweepMagazinesLocked(into:).

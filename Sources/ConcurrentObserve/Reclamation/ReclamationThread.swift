@@ -18,7 +18,8 @@
 //    and is sequentially consistent with `Parking`: either `wake` finds the reclamation thread
 //    parked and signals it, or that thread finds the item before it sleeps.
 // 3. `pass` holds `passLock`. `takeRetired` takes each stack by an exchange that acquires. It also
-//    empties the rings, and claims what has waited in a magazine for three looks (in a drain: all).
+//    empties the rings, and claims the references that have waited in a magazine for three passes
+//    (in a drain: all).
 // 4. If a table was taken, `waitForGracePeriod` waits until each read section that was open has
 //    ended. If such a section loaded the table's address, its pin is visible afterwards.
 // 5. `AsymmetricBarrier.heavy` pairs with the light barriers. A thread that stored its frame too
@@ -31,7 +32,7 @@
 // A thread releases a full magazine itself: `Magazine.release` claims the references, executes the
 // heavy barrier, scans, and retires as items those whose objects are pinned.
 //
-// Every part of the room obeys these rules:
+// P1 to P25 are the promises of the article Contract. Every part of the room obeys these rules:
 // - The room runs user code under no lock, in no read section, and in no reclamation pass. (P5)
 // - The batch is taken before the barrier, and the frames are read after it. (P14)
 // - A thread that retires may wait for ten milliseconds, so it holds no lock of the library. A
@@ -64,10 +65,10 @@ import Synchronization
     /// Signalled when a pass has taken the retired items.
     let taken = EventCount()
 
-    /// Whether a retiring thread must signal for its item to be noticed, because the reclamation
-    /// thread sleeps or does not exist.
+    /// Decides whether a retiring thread must signal the reclamation thread, because that thread
+    /// sleeps or does not exist.
     ///
-    /// Initialised statically: each retirement reads it, without a check whether the shared object
+    /// It is static, because each retirement reads it: there is no check whether the shared object
     /// exists.
     private static let parking = Parking()
     private let thread = Atomic<ThreadState>(.none)
@@ -184,8 +185,9 @@ import Synchronization
 
     /// Whether anything was retired that no pass has taken.
     private var hasRetired: Bool {
-        // After the barrier, this function sees each put that found its magazine or ring filled;
-        // pairs with the light barriers in Magazine.put(_:weight:) and ReferenceRing.put(_:).
+        // After the barrier, this function sees each reference that was put into a magazine or ring
+        // that was not empty; pairs with the light barriers in Magazine.put(_:weight:) and
+        // ReferenceRing.put(_:).
         AsymmetricBarrier.heavy()
         var found = magazinesAreFilled
         unsafe ThreadRecords.shared.forEach { record in

@@ -6,9 +6,9 @@ import Synchronization
 /// user code, or because there are too many thread records to scan. Every pass of the reclamation
 /// thread empties the ring.
 ///
-/// Only the record's thread, the owner, puts references in, and only a pass takes them out. A ring
-/// is never freed; the next thread with the record uses it. (Lamport, "Specifying Concurrent
-/// Program Modules", ACM TOPLAS 5(2), 1983.)
+/// Only the owner, the thread that has the ring's record, puts references in, and only a pass takes
+/// them out. A ring is never freed; the next thread with the record uses it. (Lamport, "Specifying
+/// Concurrent Program Modules", ACM TOPLAS 5(2), 1983.)
 @safe internal struct ReferenceRing: ~Copyable {
     /// The number of references put in so far. Only the owner writes it.
     let tail = Atomic<UInt>(0)
@@ -39,7 +39,7 @@ import Synchronization
     }
 
     var isEmpty: Bool {
-        // Relaxed, both: the barrier before the look orders them, or the caller is the owner.
+        // Relaxed, both: the barrier before the call orders them, or the caller is the owner.
         head.load(ordering: .relaxed) == tail.load(ordering: .relaxed)
     }
 
@@ -58,7 +58,7 @@ import Synchronization
         AsymmetricBarrier.light(fenced: AsymmetricBarrier.needsFences)
         // Relaxed: the light barrier orders it after the store; pairs with the heavy barrier in
         // ReclamationThread.hasRetired, before that thread parks. Either this load sees that all
-        // earlier references were taken, or that look sees the store.
+        // earlier references were taken, or `hasRetired` sees the store.
         return number &+ 1 &- head.load(ordering: .relaxed)
     }
 

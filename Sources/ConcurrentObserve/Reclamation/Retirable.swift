@@ -43,8 +43,8 @@ internal class Retirable: @unchecked Sendable {
 
     /// The condition for reclaiming an item.
     enum Hold {
-        /// None. If the item runs no user code, it is a task of the reclamation thread, which may
-        /// retire more items.
+        /// The item may be reclaimed at once. If it runs user code, a deinit thread reclaims it. If
+        /// not, it is a task of the reclamation thread, and the task may retire more items.
         case nothing
         /// No frame has this address as its current observer.
         case current(UInt)
@@ -119,7 +119,8 @@ internal class Retirable: @unchecked Sendable {
 }
 
 extension Retirable {
-    /// Adds references in one step, without an atomic operation: no other thread may have the item.
+    /// Adds `count` references in one step, without an atomic operation. No other thread may have
+    /// the item.
     final func retainUnshared(_ count: UInt32) {
         SwiftRuntime.retainUnshared(self, count)
     }
@@ -160,7 +161,7 @@ internal struct RetiredList {
         }
     }
 
-    /// Removes the first item and returns it.
+    /// Removes the first item and returns it; nil if the list is empty.
     mutating func popFirst() -> RetiredItem? {
         guard count > 0 else { return nil }
         let item = RetiredItem(at: first)
@@ -196,7 +197,7 @@ internal struct RetiredRun {
         references.append(contentsOf: run.references[run.index...])
     }
 
-    /// Takes an item out. O(1).
+    /// Takes an item out; nil if the run is empty. O(1).
     mutating func popFirst() -> RetiredItem? {
         if let item = items.popFirst() { return item }
         guard index < references.count else { return nil }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A retired reference that is in no magazine and no ring. Its object is large, so destroying it
-/// takes long; or the object was pinned when the reference could have been released; or many items
-/// of its source wait.
+/// A retired reference that is in no magazine and no ring. The reason is one of these: the object
+/// is large, and destroying it takes long; a frame pinned the object when the reference was about
+/// to be released; many items of the source wait; or the ring had no room.
 internal final class RetiredReference: Retirable, @unchecked Sendable {
     // Unchecked: constants.
     private let reference: UInt
@@ -31,7 +31,8 @@ internal func releaseReference(_ reference: UInt) {
     dropReference(reference)
 }
 
-/// Does the work of `releaseReference`.
+/// Releases a counted reference that the caller owns. `BoxPool` calls it for empty boxes, whose
+/// release destroys no value.
 internal func dropReference(_ reference: UInt) {
     // Safe: the caller owns it; the runtime releases every object in the same way.
     unsafe Unmanaged<AnyObject>.fromOpaque(UnsafeRawPointer(bitPattern: reference).unsafelyUnwrapped).release()

@@ -6,16 +6,17 @@ internal struct SortedItems {
     /// Tasks of the reclamation thread. They run before anything else.
     private var tasks = RetiredList()
     /// Items that the deinit threads reclaim, unless a frame has them as its current observer.
-    /// Consecutive items of one source are together.
+    /// Consecutive items of one source are together. Most items are observers; the others are
+    /// instances of `DeferredAction` and `Discarded`, which no frame holds.
     private var observers: [SourceItems] = []
-    /// The group to which items are being added.
+    /// The element of `observers` to which items are being added.
     private var latest = SourceItems(sourceAddress: 0)
     private var observerCount = 0
     /// The other items. Most of them can be pinned by frames.
     var others = RetiredList()
     private(set) var needsGracePeriod = false
 
-    /// Items of one source.
+    /// Consecutive items of one source that the deinit threads reclaim.
     struct SourceItems {
         var items = RetiredList()
         let sourceAddress: UInt
@@ -32,7 +33,8 @@ internal struct SortedItems {
 
     /// Adds an item.
     ///
-    /// - Parameter doesTasks: Whether `doTasks` is still to be called.
+    /// - Parameter doesTasks: Whether `doTasks` is still to be called. If not, a task is added to
+    ///   `others`.
     mutating func append(_ item: RetiredItem, doesTasks: Bool = true) {
         switch item.hold {
         case .pin:
@@ -55,7 +57,7 @@ internal struct SortedItems {
         latest = SourceItems(sourceAddress: source)
     }
 
-    /// Returns the observers, and forgets them.
+    /// Takes out the items of `observers`, those of `latest` included.
     mutating func takeObservers() -> [SourceItems] {
         beginObservers(of: 0)
         defer { observers = [] }

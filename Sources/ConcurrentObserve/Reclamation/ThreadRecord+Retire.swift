@@ -116,8 +116,8 @@ extension UnsafeMutablePointer<ThreadRecord> {
         while true {
             item.link = top
             // Release: pairs with the acquire in takeRetired(_:). Sequentially consistent: ordered
-            // before the load of the state in Parking.needsSignal(urgently:); pairs with the looks
-            // at the stacks after Parking.park(). Relaxed on failure: the loop tries again.
+            // before the load of the state in Parking.needsSignal(urgently:); pairs with the checks
+            // of the stacks after Parking.park(). Relaxed on failure: the loop tries again.
             let (exchanged, original) = unsafe pointee.retired.weakCompareExchange(
                 expected: top,
                 desired: item.address,

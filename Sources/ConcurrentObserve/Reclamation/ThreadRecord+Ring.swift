@@ -47,7 +47,8 @@ extension ThreadRecord {
         return true
     }
 
-    /// A deinit thread does not wait, because other items would wait for it.
+    /// Waits until a pass has taken items, and tries again. Returns false if there is still no
+    /// room. A deinit thread returns false at once, because other items would wait for it.
     @inline(never)
     private static func putAfterWait(
         _ reference: SourcedReference,

@@ -59,8 +59,9 @@ internal struct Triage {
         return reclaimed
     }
 
-    /// Whether the reclamation thread itself reclaims the item now. Otherwise adds the item to
-    /// `held`, for the next pass, or to `withUserCode`, for the deinit threads.
+    /// Decides who reclaims the item. Returns true if the caller must reclaim it now. If it returns
+    /// false, it has added the item to `held`, for the next pass, or to `withUserCode`, for the
+    /// deinit threads.
     mutating func isReclaimedHere(_ work: RetiredWork) -> Bool {
         if scan.holds(work.item) {
             held.append(work)
