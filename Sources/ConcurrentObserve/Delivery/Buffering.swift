@@ -8,13 +8,12 @@ public enum Buffering: Sendable, Hashable {
     /// Keeps all, in order. Memory grows for as long as the observer lags behind.
     case unbounded
     /// Keeps only the latest. The observer never misses the last event, and the versions show the
-    /// gaps. After the first events, an event without references needs no
-    /// allocation.
+    /// gaps. After the first events, an event without references needs no allocation.
     case latest
     /// Keeps this number of events. When another one comes, the oldest of them is dropped.
     case droppingOldest(Int)
-    /// Keeps this number of events. When another one comes, that is dropped: the observer may miss
-    /// the last event.
+    /// Keeps this number of events. When another event comes, that new event is dropped: the
+    /// observer may miss the last event.
     case droppingNewest(Int)
 }
 
@@ -52,12 +51,13 @@ extension Buffering {
 /// All of this runs under a mailbox's lock, and destroys nothing.
 @usableFromInline
 internal struct Succession<Event: Sendable>: Sendable {
-    /// Whether an event announces the next one. It is dropped if there is no room, and has no old
-    /// value.
+    /// Whether an event is a prior delivery (`.prior`), which announces the next change. It is
+    /// dropped if there is no room, and has no old value.
     @usableFromInline let isAhead: @Sendable (Event) -> Bool
-    /// Lets an event follow the events before a dropped one: the two swap their old values.
+    /// Makes `next` follow the event before `dropped`: the two swap their old values.
     @usableFromInline let succeed: @Sendable (_ dropped: inout Event, _ next: inout Event) -> Void
-    /// Returns an event that keeps only the old value of a dropped one; nil if nothing is kept.
+    /// Returns an event that keeps only the old value of a dropped one, for the next event to take
+    /// over; nil if nothing is kept. Called if the dropped event was the newest.
     @usableFromInline let beginning: @Sendable (Event) -> Event?
 
     @inlinable
@@ -73,9 +73,10 @@ internal struct Succession<Event: Sendable>: Sendable {
 extension Succession {
     /// The succession of a property's changes.
     ///
-    /// - Parameter areCompared: Whether the values of each change are compared. If so, the value
-    ///   that was received last is kept when all changes after it were dropped. Otherwise nothing
-    ///   is kept, and the next change has its own old value.
+    /// - Parameter areCompared: Whether the values of each change are compared, as with
+    ///   `removingDuplicates()`. If so, the value that was received last is kept when all changes
+    ///   after it were dropped. Otherwise nothing is kept, and the next change has its own old
+    ///   value.
     @inlinable
     static func ofChanges<Value>(areCompared: Bool) -> Succession where Event == Change<Value> {
         let beginning: @Sendable (Change<Value>) -> Change<Value>? =
@@ -103,7 +104,8 @@ extension Change {
         first = first.replacing(old)
     }
 
-    /// Returns a change that keeps only the old value; nil if there is none.
+    /// Returns a change that keeps only the old value; nil if this change has none, or is a prior
+    /// delivery.
     @inlinable
     internal var beginning: Change? {
         if reason == .prior { return nil }

@@ -36,7 +36,7 @@
 //    and ends the source's observer. If the source is gone, `finish` puts its end behind the
 //    last event, and `run` then ends the user's observation with `.sourceDeleted`. (P12)
 //
-// Every part of the room obeys these rules:
+// P1 to P25 are the promises of the article Contract. Every part of the room obeys these rules:
 // - No user code runs under a mailbox's `lock`. Events that are dropped are put aside, and
 //   `Discarded` or `close` destroys them under no lock. (P5)
 // - While a mailbox is busy, no other delivery begins. (P2) A thread that makes a change waits for
@@ -69,15 +69,16 @@ public struct Delivery: Sendable {
     @inlinable
     internal init(_ kind: Kind, _ buffering: Buffering = .unbounded) { (self.kind, self.buffering) = (kind, buffering) }
 
-    /// On the thread that makes the change, before it goes on; on several threads at once if
-    /// several make changes. This is the fastest, and the default.
+    /// Runs the callbacks on the thread that makes the change, before its setter returns. If
+    /// several threads make changes, callbacks run on several threads at once. This delivery is the
+    /// fastest, and the default.
     @inlinable
     public static var inline: Delivery { Delivery(.inline) }
 
-    /// On the threads that make the changes, but never two callbacks of the observer at once. A
-    /// thread that finds the observer busy leaves its change and goes on; the busy thread delivers
-    /// that change. After 64 changes of other threads, it hands the rest to a thread of the
-    /// library.
+    /// Runs the callbacks on the threads that make the changes, but never two callbacks of the
+    /// observer at once. A thread that finds the observer busy leaves its change and goes on; the
+    /// busy thread delivers that change. After 64 changes of other threads, it hands the rest to a
+    /// thread of the library.
     ///
     /// A change that the callback itself makes is delivered after the callback has returned.
     ///
@@ -85,8 +86,8 @@ public struct Delivery: Sendable {
     @inlinable
     public static func serial(buffering: Buffering = .unbounded) -> Delivery { Delivery(.serial, buffering) }
 
-    /// On a dispatch queue, which is retained. The deliveries come in order, also on a concurrent
-    /// queue.
+    /// Runs the callbacks on a dispatch queue, one at a time and in order, even if the queue is
+    /// concurrent. The observation retains the queue.
     ///
     /// - Parameters:
     ///   - queue: Where the callbacks run.
@@ -96,9 +97,9 @@ public struct Delivery: Sendable {
         Delivery(.queue(queue), buffering)
     }
 
-    /// On this actor. It is not retained: when it is gone, the observation ends with
-    /// `.ownerDeleted`, at the next change. (P11) An ``ObservationActor`` also counts the events of
-    /// all its observers.
+    /// Runs the callbacks on this actor. The observation does not retain the actor. When the actor
+    /// is gone, the observation ends with `.ownerDeleted`, at the next change. (P11) An
+    /// ``ObservationActor`` also counts the events of all its observers.
     ///
     /// - Parameters:
     ///   - actor: Where the callbacks run: any actor.
@@ -115,11 +116,12 @@ extension Delivery {
     @inlinable
     internal var isInline: Bool { if case .inline = kind { true } else { false } }
 
-    /// The owner with which the observation ends, unless it has an owner of its own.
+    /// The object with which the observation ends, unless `observe` was given an owner: the actor
+    /// that the delivery names. Nil if it names none.
     @inlinable
     internal var owner: WeakReference? { if case .isolated(let isolation) = kind { isolation.owner } else { nil } }
 
-    /// Makes an observation with the user's closure, which has not joined a source yet. The
+    /// Makes an observation that has the user's closure, and has not joined a source yet. The
     /// delivery must not be inline.
     @inlinable
     internal func makeObservation<Event>(

@@ -13,17 +13,17 @@ public import Synchronization
 /// from the mailbox. Until then the change counts as sent and pending; from then on it does not
 /// count. So `sent` falls by one when a change is left out; `received` and `dropped` never fall.
 public struct DeliveryCounts: Sendable, Equatable {
-    /// Events that were put into the observer's mailbox while the observation went on, without the
-    /// changes that `removingDuplicates()` has left out since.
+    /// The number of events that were put into the observer's mailbox before the observation ended,
+    /// minus the changes that `removingDuplicates()` has left out.
     public let sent: UInt64
-    /// Events with which the observer's closure was called, or that an iterator has returned. An
-    /// event counts when its callback begins.
+    /// The number of events with which the observer's closure was called, or that an iterator has
+    /// returned. An event counts when its callback begins.
     public let received: UInt64
-    /// Lost events: those that the buffering policy dropped, and those whose callback had not begun
-    /// when the observation ended, or when its owner died.
+    /// The number of lost events: those that the buffering policy dropped, and those whose callback
+    /// had not begun when the observation ended, or when its owner died.
     public let dropped: UInt64
 
-    /// Events that are still to come.
+    /// The number of events that are neither received nor dropped yet.
     public var pending: UInt64 { sent &- received &- dropped }
 }
 
@@ -40,7 +40,7 @@ internal final class DeliveryCounter: EventTally, @unchecked Sendable {
     /// Keeps the words that changing threads write out of the cache line that the delivering thread
     /// writes.
     private let padding = (0, 0, 0, 0, 0, 0, 0)
-    /// Written by the thread that empties the mailbox: one at a time.
+    /// Written by the thread that empties the mailbox. There is one such thread at a time.
     @usableFromInline let received = Atomic<UInt64>(0)
     @usableFromInline let dropped = Atomic<UInt64>(0)
     private let leftOut = Atomic<UInt64>(0)

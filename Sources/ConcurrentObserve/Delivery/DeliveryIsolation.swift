@@ -3,13 +3,15 @@
 /// The actor on which an observer's closure is called.
 @usableFromInline
 internal final class DeliveryIsolation: Sendable {
-    /// The actor that the closure has captured as its own.
+    /// The actor to which the closure itself is isolated; nil if the closure has none.
     @usableFromInline let own: (any Actor)?
-    /// The actor that was named, if the closure has none. It is not retained. (P11)
+    /// The actor that the caller of `observe` named, or in whose code it was called. Nil if the
+    /// closure has an actor of its own, or once this actor is gone. It is not retained. (P11)
     @usableFromInline weak let named: (any Actor)?
     /// The named actor, as the owner of the observation.
     @usableFromInline let owner: WeakReference?
-    /// Adds up the counts of all observations of the actor, if the actor asks for that.
+    /// Adds up the counts of all observations of the actor; nil unless that is an
+    /// `ObservationActor`.
     @usableFromInline let counts: DeliverySum?
 
     /// Makes the isolation that a closure carries.
@@ -26,7 +28,7 @@ internal final class DeliveryIsolation: Sendable {
 }
 
 extension CallbackForm where Event: Sendable {
-    /// Makes a form from a closure that is isolated to the actor that it receives. It must be
+    /// Makes a form from a closure that is isolated to the actor that it receives. The form must be
     /// called on that actor only.
     @inlinable
     static func isolated<Target: Actor>(
@@ -82,7 +84,7 @@ extension DeliveryIsolation {
     }
 }
 
-/// Returns a closure without its isolation. It must be called on the closure's actor.
+/// Returns `body` without its isolation. The result must be called on the actor of `body`.
 @inlinable
 internal func withoutIsolation<Event>(
     _ body: @escaping @isolated(any) @Sendable (Event) -> Void

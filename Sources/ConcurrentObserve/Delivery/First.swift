@@ -165,8 +165,8 @@ public struct ObservationTimeout<Value: Sendable>: Error, CustomStringConvertibl
     /// The last value that was not accepted; nil if there was none, as in a registry without an
     /// event.
     ///
-    /// The last value of `weak.removingDuplicates()` is compared once more; it is nil if its
-    /// referent has died.
+    /// With `removingDuplicates()` of a weak property, the last value is made and compared again
+    /// for this error: it is nil if its referent has died.
     public let lastValue: Value?
     /// The timeout that was passed to the call.
     public let timeout: Duration
@@ -194,8 +194,8 @@ extension IteratorSource {
     /// Returns the first element that `predicate` accepts before the deadline. The observation has
     /// ended when this returns or throws. (P8)
     ///
-    /// - Parameter hasPresent: Whether the first element is there at once. Then it is passed to
-    ///   `predicate` before a timer starts.
+    /// - Parameter hasPresent: Whether the source has a first element at once: the present value.
+    ///   Then this element is passed to `predicate` before a timer starts.
     nonisolated(nonsending) func first(
         before deadline: Deadline<some Clock<Duration>>,
         hasPresent: Bool,
@@ -227,6 +227,10 @@ extension IteratorSource {
         throw ObservationTimeout(lastValue: wait.lookAgain?(), timeout: wait.timeout)
     }
 
+    /// Returns the next element; nil at the end. If the subscription keeps elements, this takes one
+    /// from there. Otherwise `nextMade` takes an event, and makes the element from it.
+    ///
+    /// - Parameter wait: Receives a function that makes the element again.
     private nonisolated(nonsending) func next(_ wait: TimedWait<Element>?) async -> Element? {
         guard let subscription else { return await nextMade(isolation: #isolation, wait) }
         let element = await subscription.next(isolation: #isolation)

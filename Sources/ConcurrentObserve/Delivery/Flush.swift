@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A task that waits until a mailbox has delivered or dropped all events that were in it.
+/// A task that waits until a mailbox has delivered or dropped all events that were in it when the
+/// wait began.
 ///
 /// A thread takes the flush from the mailbox under the mailbox's lock, and resumes the task under
 /// no lock.
@@ -31,10 +32,11 @@ internal final class Flush: @unchecked Sendable {
     static func resume(_ flushes: [Flush]) { for flush in flushes { flush.resume(true) } }
 }
 
-/// The flushes that wait in a mailbox, in the order in which they came. The caller must hold the
-/// mailbox's lock, for all of these.
+/// The flushes that wait in a mailbox, in the order in which they came. The caller of each function
+/// must hold the mailbox's lock.
 extension [Flush] {
-    /// Takes out the flushes whose events have left the mailbox.
+    /// Takes out and returns the flushes whose events are among the first `position` events, which
+    /// have left the mailbox.
     @usableFromInline
     internal mutating func take(through position: UInt64) -> [Flush] {
         let settled = prefix { $0.target <= position }
@@ -112,7 +114,7 @@ extension ObservationToken {
     /// It does not wait for changes that begin later. It may be called from anywhere, also for an
     /// observation that has ended: the changes that were left are dropped. An inline observation
     /// has no mailbox, and a change is delivered before its setter returns, so there is nothing to
-    /// wait for. It waits for callbacks without a bound; do not let a callback wait for it.
+    /// wait for. It waits for callbacks without a time limit; do not let a callback wait for it.
     ///
     /// ```swift
     /// car.mileage.value = 7

@@ -5,9 +5,10 @@
 @usableFromInline
 internal final class IteratorSource<Element: Sendable>: @unchecked Sendable {
     // Unchecked: written by the thread that makes the iterator, before any other thread has it.
-    /// The subscription, if it keeps elements.
+    /// The subscription, if it keeps elements. Nil if it keeps events from which elements are made.
     @usableFromInline internal private(set) var subscription: Subscription<Element>?
-    /// Returns the next element, if the subscription keeps events from which elements are made.
+    /// Takes an event from the subscription and makes the next element. Nil if the subscription
+    /// keeps elements.
     private var receive: (@Sendable (isolated (any Actor)?, TimedWait<Element>?) async -> Element?)?
     internal private(set) var mailbox: (any IteratorMailbox)!
     internal private(set) var token: ObservationToken?
@@ -39,7 +40,7 @@ internal final class IteratorSource<Element: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// Completes the source, and returns it.
+    /// Stores the token of the observation, and returns the source.
     ///
     /// - Parameter token: The token of the observation. Nil if the property is gone: then the
     ///   iterator has no elements.
@@ -55,7 +56,7 @@ internal final class IteratorSource<Element: Sendable>: @unchecked Sendable {
     }
 
     /// Returns the next element, which is made from an event, as soon as there is one; nil at the
-    /// end, and once the calling task is cancelled.
+    /// end, and once the calling task is cancelled. Call it only if `subscription` is nil.
     ///
     /// - Parameter wait: Receives a function that makes the element again.
     @usableFromInline

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An observation that a look at the process has found: a callback of it runs for long, or many
+/// An observation that a check of the process has found: a callback of it runs for long, or many
 /// events wait in its mailbox.
 public struct ObservationReport: Sendable, Identifiable {
     internal enum Identity: Sendable, Hashable {
@@ -9,19 +9,19 @@ public struct ObservationReport: Sendable, Identifiable {
     }
     internal let identity: Identity
 
-    /// Identifies one call of a callback, or one mailbox. It is the same in every look that finds
-    /// this call or this mailbox.
+    /// Identifies one call of a callback, or one mailbox. It is the same in every report of this
+    /// call or this mailbox.
     public var id: some Hashable & Sendable { identity }
 
     /// The label of the observation, or, if that has none, of the property or registry; nil if
     /// neither has one. If the observation has ended, the label of its source may be missing.
     public let label: String?
 
-    /// How long the callback has been seen running: a lower bound, counted from the first look that
-    /// found it. Nil of a mailbox.
+    /// How long the callback has been seen running: a lower bound, counted from the first check
+    /// that found it. Nil for a mailbox.
     public let age: Duration?
 
-    /// The counts of the mailbox's events: `pending` of them wait. Nil of a running callback.
+    /// The counts of the mailbox's events: `pending` of them wait. Nil for a running callback.
     public let counts: DeliveryCounts?
 }
 
@@ -46,8 +46,8 @@ extension ConcurrentObserveDiagnostics {
 
 /// The mailboxes that have become large and have not been empty since.
 ///
-/// A mailbox looks at its size at each 1,024th event. If it is large, the thread that put that
-/// event in lists it.
+/// A mailbox checks its size at each 1,024th event. If it is large, the thread that put that event
+/// in lists it.
 @usableFromInline
 internal final class LargeMailboxes: @unchecked Sendable {
     // Unchecked: `entries` is guarded by `lock`.
@@ -60,8 +60,8 @@ internal final class LargeMailboxes: @unchecked Sendable {
 
     private let lock = Lock()
     private var entries: [ObjectIdentifier: Entry] = [:]
-    /// The number of entries at which those of empty mailboxes are removed: twice the number that
-    /// was left the last time.
+    /// When there are this many entries, those of empty mailboxes are removed. The next limit is
+    /// twice the number that is left.
     private var pruningCount = 64
 
     private init() {}

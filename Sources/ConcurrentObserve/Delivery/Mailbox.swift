@@ -32,9 +32,9 @@
 // Growth: at each 1,024th event, `enqueue` looks whether the mailbox is large, and `collect`
 // reports it. Dropping: the policy drops the oldest events or the newest; `collect` hands them out.
 // Flushing: a flush waits until all events that were in at its beginning are delivered or dropped:
-// `settle` hands it out then, and `close` leaves none waiting. An event that is taken and not
-// counted yet holds the last of them. Counting: sent = received + dropped + pending, after each
-// function. (P1)
+// `settle` hands it out then, and `close` hands out all. If the iterator has taken an event that is
+// not counted yet, `count` hands them out in place of `close`. Counting: sent = received + dropped
+// + pending, after each function. (P1)
 
 /// The events that an observer has still to receive, in order.
 ///
@@ -51,7 +51,8 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
     @usableFromInline let dropsNewest: Bool
     /// Says what an event takes over from the dropped ones before it; nil if nothing.
     @usableFromInline let succession: Succession<Event>?
-    /// The part that the next event takes over from events that were dropped behind all that wait.
+    /// The part that the next event takes over from dropped events, which were newer than all that
+    /// wait; nil if there is none.
     @usableFromInline var droppedLast: Event?
     @usableFromInline let counter: DeliveryCounter
     /// The number of events that were put in, without those that were dropped at once.
@@ -76,11 +77,12 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
 
     @usableFromInline
     enum Consumer {
-        /// The iterator is not asked for an event, and its last event is consumed.
+        /// The iterator has finished with its last event, and has not taken the next one.
         case idle
         /// Must be woken when an event comes.
         case parked
-        /// The iterator takes an event, or looks for one.
+        /// A delivery is running; or the iterator has taken an event, or is being woken to take
+        /// one.
         case busy
     }
 
@@ -106,7 +108,7 @@ extension Mailbox {
     @inlinable
     var isOpen: Bool { if case .open = input { true } else { false } }
 
-    /// Puts an event in, if the source is there.
+    /// Puts an event in, if the mailbox is open.
     @inlinable
     mutating func enqueue(_ event: Event) {
         guard isOpen else { return }
@@ -238,7 +240,8 @@ extension Mailbox {
     /// Takes the next event for the iterator, or nil at the end. The outer optional is nil if the
     /// iterator must wait.
     ///
-    /// - Parameter isCountedLater: Whether the iterator may leave the event out.
+    /// - Parameter isCountedLater: True if the iterator may still leave the event out. Then
+    ///   `count(isLeftOut:isDropped:)` counts the event later.
     @inlinable
     mutating func take(isCountedLater: Bool) -> Event?? {
         if let event = waiting.popFirst() {
@@ -314,7 +317,7 @@ extension Mailbox {
 extension Mailbox {
     /// Closes the mailbox: no more events come in. Hands out all flushes, unless an event is taken
     /// and not counted: `count` hands them out then. `wakes` says whether the consumer was parked:
-    /// a task must be resumed.
+    /// an iterator's task must then be resumed.
     ///
     /// - Parameter rest: Receives the events that are left, for the caller to destroy under no
     ///   lock. Those that were dropped before are left to `collect`.

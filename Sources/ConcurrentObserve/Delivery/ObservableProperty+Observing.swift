@@ -29,8 +29,8 @@ extension ObservableProperty {
     /// dropped.
     ///
     /// With `.initial`, inline, `body` is also called on this thread, before the call returns. A
-    /// change that races with it may arrive first, on its own thread, with its higher version.
-    /// Elsewhere, the present value is the first that `body` receives.
+    /// change that races with it may arrive first, on its own thread, with its higher version. With
+    /// any other delivery, the present value is the first that `body` receives.
     ///
     /// When the property's source is gone, the observation ends, and ``ObservationToken/onEnd(_:)``
     /// receives `.sourceDeleted`. (P12) The property is not retained. (P11) Traps in the body of
@@ -157,8 +157,8 @@ extension ObservableProperty {
     /// P2, P4)
     ///
     /// - Parameters:
-    ///   - options: With `.initial`, `body` begins with the present value. `.prior` has no effect:
-    ///     a value that has yet to change has been received.
+    ///   - options: With `.initial`, the first call receives the present value. `.prior` has no
+    ///     effect, because `body` receives only new values.
     ///   - delivery: Where `body` is called, and how many calls run at a time.
     ///   - body: Called under no lock. It is not called when the property is gone: see
     ///     ``ObservationToken/onEnd(_:)``.
@@ -182,7 +182,7 @@ internal final class OrderedFactory<Value: Sendable>: ChangeReceiverFactory<Valu
     @usableFromInline let form: CallbackForm<Change<Value>>
 
     /// - Parameter isComparing: Whether the values of a change are compared before the closure is
-    ///   called.
+    ///   called, as with `removingDuplicates()`.
     @inlinable
     init(
         of original: AttachmentClaim? = nil,

@@ -92,7 +92,7 @@ internal final class IteratorFactory<Value: Sendable, Element: Sendable>: Change
         super.init(of: original, mayDrop: buffering.capacity != nil, make)
     }
 
-    /// Completes the source of the iterator, and returns it.
+    /// Stores the token in the source of the iterator, and returns the source.
     ///
     /// - Parameter token: The token of the observation. Nil if the property is gone: then the
     ///   iterator has no elements.
@@ -102,8 +102,9 @@ internal final class IteratorFactory<Value: Sendable, Element: Sendable>: Change
         return source.take(keeping: isAttached ? token : nil)
     }
 
-    /// Returns a factory whose mailbox keeps the changes of the other property. The iterator makes
-    /// elements from them when it returns them.
+    /// Returns a factory for an observer of another property, whose changes `transform` converts.
+    /// Its mailbox keeps the changes of the other property. The iterator makes elements from them
+    /// when it returns them.
     @usableFromInline
     override func pulledBack<Other: Sendable>(
         isComparing: Bool,

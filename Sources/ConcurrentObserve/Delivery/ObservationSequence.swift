@@ -16,8 +16,10 @@ public struct ObservationSequence<Element: Sendable>: AsyncSequence, Sendable {
     @usableFromInline let subscribe: @Sendable () -> IteratorSource<Element>
     @usableFromInline let subscriptions = Subscriptions()
 
-    /// - Parameter subscribe: Makes the source of a new iterator. It is finished if the property is
-    ///   gone.
+    /// - Makes a sequence.
+    ///
+    /// - Parameter subscribe: Makes the source of a new iterator. The source has no elements if the
+    ///   property is gone.
     @inlinable
     internal init(_ subscribe: @escaping @Sendable () -> IteratorSource<Element>) { self.subscribe = subscribe }
 
@@ -82,8 +84,8 @@ internal final class Subscriptions: @unchecked Sendable {
 
     private let lock = SourceLock()
     private var references: [Reference] = []
-    /// The number of references at which those of iterators that are gone are removed: twice the
-    /// number that was left the last time.
+    /// When there are this many references, those of iterators that are gone are removed. The next
+    /// limit is twice the number that is left.
     private var pruningCount = 4
 
     @usableFromInline
@@ -91,7 +93,8 @@ internal final class Subscriptions: @unchecked Sendable {
 
     /// Adds the mailbox of a new iterator.
     ///
-    /// - Complexity: O(1) amortised, in the iterators that exist at the same time.
+    /// - Complexity: O(1) amortised; at worst O(*n*), with *n* iterators that exist at the same
+    ///   time.
     func add(_ mailbox: any FlushableMailbox) {
         // Released under no lock: any of them may be the last reference.
         var held: [(any FlushableMailbox)?] = []

@@ -19,17 +19,17 @@ internal final class OrderedObservation<Event: Sendable>: SharedMailbox<Event>, 
     let observers = ObserverList()
     /// The events that the delivery has taken from the mailbox, and the user has still to receive.
     ///
-    /// The delivery takes the next event out in a visit of the user's observer, without the lock.
-    /// All other accesses are under the lock. The thread that closes the mailbox holds the lock,
-    /// too, and comes after the last visit: the observation has finished. (P8)
+    /// The delivery takes the next event out in a visit of the user's observer (`Observer.visit`),
+    /// without the lock. All other accesses are under the lock. The thread that closes the mailbox
+    /// holds the lock, too, and comes after the last visit: the observation has finished. (P8)
     // Exclusivity unchecked: the visits and the lock ensure it.
     @exclusivity(unchecked) @usableFromInline var batch = RingBuffer<Event>()
     /// Whether the source's observer is in the list of the source. Guarded by `lock`.
     private var isJoined = false
     /// Whether the owner may be gone when an event is delivered.
     @usableFromInline let mayLoseOwner = Atomic<Bool>(false)
-    /// Whether the closure may be called and not call the user's code. If so, it counts each event
-    /// itself.
+    /// Whether the closure decides for each event whether to call the user's code. If so, it counts
+    /// each event itself.
     @usableFromInline let closureCounts = Atomic<Bool>(false)
 
     @inlinable
@@ -71,11 +71,12 @@ extension OrderedObservation {
     @inlinable
     var isSerial: Bool { if case .serial = delivery.kind { true } else { false } }
 
-    /// The number of events that a changing thread delivers: its own and 64 of others. Then it has
-    /// other work to do, and a thread of the library goes on.
+    /// The largest number of events that a changing thread delivers in one call: its own and 64 of
+    /// other threads. A thread of the library delivers the rest.
     private static var shareOfThread: Int { 1 + 64 }
 
-    /// The number of events after which a thread of the library does other work.
+    /// The largest number of events that a thread of the library delivers before it does other
+    /// work.
     private static var shareOfLibrary: Int { 4_096 }
 
     /// The number of events after which other jobs run on the same queue or actor.
@@ -118,9 +119,9 @@ extension OrderedObservation {
         return user
     }
 
-    /// The receiver through which the source uses the observation. Made where the event's type is
-    /// known. A serial delivery comes after the inline callbacks: `drain` begins it, not `wake`.
-    /// (P1)
+    /// Makes the receiver through which the source uses the observation. Called where the event's
+    /// type is known. A serial delivery comes after the inline callbacks: `drain` begins it, not
+    /// `wake`. (P1)
     @inlinable
     func receiver() -> EventReceiver<Event> {
         let wake: @Sendable () -> Void = if isSerial { {} } else { { self.wake() } }
@@ -174,7 +175,8 @@ extension OrderedObservation {
     @usableFromInline
     typealias Delivering = @Sendable (_ observation: OrderedObservation, _ limit: Int) -> Bool
 
-    /// Made where the event's type is known, so that the closure is compiled for that type.
+    /// Returns the closure that delivers. Called where the event's type is known, so that the
+    /// closure is compiled for that type.
     @inlinable
     static var delivering: Delivering { { observation, limit in observation.run(atMost: limit, Observer.call) } }
 
@@ -257,8 +259,8 @@ extension OrderedObservation {
     ///   the closure is destroyed, the thread that closes the mailbox drops the batch. (P8)
     @inlinable @inline(__always)
     func deliverNext(of count: Int, _ call: (UInt, Event) -> Void) -> Int? {
-        // Now, since the closure may leave the event out before it looks at its owner. (P13)
-        // Relaxed: written before the first event.
+        // Before the call, since the closure may leave the event out before it checks its owner.
+        // (P13) Relaxed: written before the first event.
         if mayLoseOwner.load(ordering: .relaxed) { noticeOwner() }
         // Keeps the event until the visit is over, so that it is destroyed after that.
         var taken: Event?

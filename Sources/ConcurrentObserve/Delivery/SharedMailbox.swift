@@ -20,7 +20,8 @@ internal class SharedMailbox<Event: Sendable>: FlushableMailbox, @unchecked Send
     /// under the lock.
     @usableFromInline final let hasFlushes = Atomic<Bool>(false)
     @usableFromInline final let counter: DeliveryCounter
-    /// The observer with which the observation ends, and its address.
+    /// The observer whose end ends the observation, and its address. It is the user's observer, or,
+    /// for an iterator, the source's.
     @usableFromInline final var observer: Observer?
     @usableFromInline final let observerAddress = Atomic<UInt>(0)
     /// The observer in the list of the source.
@@ -66,8 +67,8 @@ extension SharedMailbox {
 // MARK: - The source's side
 
 extension SharedMailbox {
-    /// Puts an event in. Under the source's lock or no lock; runs no user code, and wakes no
-    /// thread.
+    /// Puts an event in. Runs no user code, and wakes no thread. The caller may hold the source's
+    /// lock.
     @inlinable
     final func enqueue(_ event: Event) {
         // If the observation has ended, the event will not be received, so it is not sent. The last
@@ -128,7 +129,7 @@ extension SharedMailbox {
             return mailbox.wake()
         }
         if hasGrown { noteGrowth() }
-        // Elsewhere: the caller may hold a lock that a value's `deinit` takes. (P5)
+        // Not destroyed here: the caller may hold a lock that a value's `deinit` takes. (P5)
         Discarded.discard(&dropped, of: self)
         if begins { begin() }
     }
