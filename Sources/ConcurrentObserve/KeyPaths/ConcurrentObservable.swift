@@ -24,7 +24,7 @@ extension ConcurrentObservable where Properties == Self {
 }
 
 // swift-format-ignore: NoLeadingUnderscores
-/// An optional object that paths may go through. `Optional` adopts it; nothing else needs to.
+/// An optional object that paths may lead through. `Optional` adopts it; no other type needs to.
 public protocol _OptionalConcurrentObservable: _HoldsModels {
     /// The type of the object.
     associatedtype Wrapped: ConcurrentObservable
@@ -49,7 +49,7 @@ extension Optional: _HoldsModels where Wrapped: ConcurrentObservable {}
 extension Array: _HoldsModels where Element: ConcurrentObservable {}
 
 extension ConcurrentObservable {
-    /// Unavailable unless the class says what can be observed: see `ObservationSource`.
+    /// Unavailable in a class that does not say what can be observed: see `ObservationSource`.
     @available(
         *,
         unavailable,
@@ -62,8 +62,8 @@ extension ConcurrentObservable {
 // MARK: - Observing
 
 extension ConcurrentObservable {
-    /// Calls `body` with every change of the property that `path` leads to, wherever it leads:
-    /// short for `property(_:)` and `observe`. (P1, P2, P4)
+    /// Calls `body` with every change of the property that `path` leads to, also after a step is
+    /// replaced. Short for `property(_:)` and `observe`. (P1, P2, P4)
     ///
     /// - Parameters:
     ///   - path: The steps, as in `\.engine.rpm`.
@@ -72,7 +72,7 @@ extension ConcurrentObservable {
     ///   - delivery: Where `body` is called, and how many calls run at a time.
     ///   - body: Called under no lock.
     /// - Returns: The token that keeps the observation going.
-    /// - Complexity: O(steps). A replacement: O(steps below it).
+    /// - Complexity: O(steps). The replacement of a step: O(steps after it).
     @inlinable
     public func observe<Value: Sendable>(
         _ path: KeyPath<_ObservedPath<Self, Self>, _ObservedPath<Self, Value>>,

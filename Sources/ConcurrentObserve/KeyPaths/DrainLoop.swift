@@ -3,7 +3,8 @@
 import Synchronization
 
 /// Work that one thread at a time does on behalf of all threads, and for which no thread waits. A
-/// thread that finds another one in the loop leaves a note; then there is one more round.
+/// thread that finds another thread in the loop leaves a note. The thread in the loop then makes
+/// one more round.
 internal struct DrainLoop: ~Copyable, Sendable {
     private enum State {
         static var free: UInt8 { 0 }

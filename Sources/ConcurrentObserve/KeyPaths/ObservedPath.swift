@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // swift-format-ignore: NoLeadingUnderscores
-/// The steps from an object to an observed property: what a key path such as `\.engine.rpm` is
-/// evaluated on.
+/// The steps from an object to an observed property. A key path such as `\.engine.rpm` is evaluated
+/// on the path without steps, and each member of the key path adds one.
 ///
 /// Its members are the observed properties of the object that the path has reached. The value of a
-/// path with an optional step is optional, but never doubly so: nil means that a step is nil, or
-/// that the last value is nil.
+/// path with an optional step is optional, and never an optional of an optional: nil means that a
+/// step is nil, or that the last value is nil.
 @dynamicMemberLookup
 public struct _ObservedPath<Root: ConcurrentObservable, Value: Sendable>: Sendable {
     /// The steps before the last one.

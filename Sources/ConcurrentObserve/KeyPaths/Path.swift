@@ -35,7 +35,7 @@
 //    is gone. Both call `settle`, where `endIfNeeded` ends the links and the leaf. After
 //    `rootIsGone` the last `finishOne` ends the user's observation with `.sourceDeleted`. (P12)
 //
-// Rules of the room:
+// P1 to P25 are the promises of the article Contract. Rules of the room:
 // - A key path is evaluated, an object released and a user's closure called under no lock. `Round`
 //   keeps the objects and the deliveries until the thread has left the drain loop. (P5, P7)
 // - The versions of an observation have no gaps, whichever threads make the changes. (P2)
@@ -103,20 +103,20 @@ extension Path {
     /// - Complexity: O(steps).
     public var value: Value { snapshot().value }
 
-    /// A number that grows with every change of what the path leads to. The lower half is the
-    /// version of the last property. The upper half counts the replacements of the steps before it:
-    /// an earlier step counts for more than all later ones. A path of one step has its property's
-    /// version.
+    /// A number that grows with every change of the path's value, unless a version needs more bits
+    /// than it has. The lower 32 bits have the version of the last property. The upper 32 bits have
+    /// the versions of the steps before it, which count their replacements: an earlier step counts
+    /// for more than all later ones. The number of a path of one step is its property's version.
     ///
     /// The steps before the last share 32 bits: two of them have 16 each. If a version needs more
-    /// bits than it has, the number no longer grows. It still differs from the number of every
-    /// other state, unless two 64-bit hashes happen to be equal.
+    /// bits than it has, the number is a hash of all versions, and no longer grows. It still
+    /// differs from the number of every other state, unless two 64-bit hashes happen to be equal.
     ///
     /// - Complexity: O(steps).
     public var version: UInt64 { snapshot().version }
 
-    /// The value of the property that the path leads to at present, and the number that belongs to
-    /// it. Any thread; never waits.
+    /// Returns the value of the property that the path leads to at present, and the ``version``
+    /// that belongs to it. Any thread; never waits.
     ///
     /// - Complexity: O(steps).
     public func snapshot() -> (value: Value, version: UInt64) {
@@ -183,7 +183,8 @@ extension Path {
         { [weak root, steps] observer in root.map { Path($0, steps).attach(observer) } }
     }
 
-    /// Begins an observation of a path that is not simply one property.
+    /// Begins an observation of a path of several steps, or of one step whose property stores other
+    /// values than the path shows.
     @usableFromInline
     internal func attachAlong(_ observer: PropertyObserver<Value>) -> ObservationToken {
         if let token = steps.last?.attach(observer, along: steps.links, from: root) { return token }

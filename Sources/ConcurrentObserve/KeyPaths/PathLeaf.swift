@@ -28,7 +28,7 @@ internal final class PathLeaf<Value: Sendable>: @unchecked Sendable {
     /// one step, or if no binding receives its changes.
     private let way: ShownVersion?
 
-    /// The lock addresses of the properties on the way, by which commits know them.
+    /// The addresses of the latches of the properties on the way, by which commits identify them.
     private let links: [UInt]
     /// The path's last value here, and its version, if one commit changed the last property and led
     /// the path elsewhere.
@@ -67,11 +67,12 @@ internal final class PathLeaf<Value: Sendable>: @unchecked Sendable {
     @inlinable @inline(__always)
     var since: UInt64 { VersionedObserver.since(at: address) }
 
-    /// The path's version for a version of the property.
+    /// Returns the path's version while the property has `version`.
     @inlinable @inline(__always)
     func number(of version: UInt64) -> UInt64 { base &+ (version &- since) }
 
-    /// Returns what a binding learns from a change of the path that carries the value of `version`.
+    /// Returns the versions that a change of the path shows to a binding: the property's `version`,
+    /// whose value the change carries, and those of the properties on the way.
     func shown(_ version: UInt64) -> ShownVersion {
         ShownVersion(version, of: observer.core, isValue: true, after: way)
     }
@@ -156,8 +157,8 @@ extension PathLeaf {
         )
     }
 
-    /// Out of line, so that the usual change, which no binding brought or receives, is lent and not
-    /// copied.
+    /// Delivers a change in its scope. Out of line, so that a change without a scope, which is the
+    /// usual one, is lent and not copied.
     @usableFromInline @inline(never)
     func deliver(_ change: Change<Value>, in scope: DeliveryScope) {
         scope.perform { change.deliver(to: userAddress) }
@@ -178,8 +179,8 @@ extension PathLeaf {
         )
     }
 
-    /// Puts a change of the property into the path's mailbox, unless it came after the cut. Under
-    /// the property's mutation lock, but for a prior delivery.
+    /// Puts a change of the property into the path's mailbox, unless it came after the cut. Called
+    /// under the property's mutation lock, or, for a prior delivery, under no lock.
     func put<Member: PathMember>(
         _ change: Change<Member.Stored>,
         of member: Member.Type,
@@ -254,7 +255,7 @@ extension PathLeaf {
         return links.contains { commit.changes($0) }
     }
 
-    /// Returns the last value that belongs to the path, and its version, where a commit has cut it.
-    /// Called once, after `Observed.cut(at:)` found the limit already set.
+    /// Returns the last value that belongs to the path, and its version, which a commit has stored.
+    /// Must be called once, after `Observed.cut(at:)` returned nil.
     func takeLast() -> (value: Value, version: UInt64) { last.take()! }
 }

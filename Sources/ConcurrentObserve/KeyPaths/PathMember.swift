@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A property that a key path names as the one that keeps the values, or as a view of it.
+/// A member that a key path can name: a property that keeps its values, or a view of such a
+/// property.
 @usableFromInline
 internal protocol PathNameable: Sendable {
     associatedtype Stored: Sendable
@@ -9,8 +10,8 @@ internal protocol PathNameable: Sendable {
     var stored: Observed<Stored> { get }
     /// Whether the property is weak: it does not keep its value alive.
     static var isWeak: Bool { get }
-    /// Returns the property whose draft the body of a commit may set. Traps if the named one is
-    /// shown read-only.
+    /// Returns the property whose draft the body of a commit may set. Traps if the named member is
+    /// read-only.
     var settable: Observed<Stored> { get }
 }
 
@@ -32,14 +33,14 @@ extension ReadOnly: PathNameable {
     }
 }
 
-/// A weak property is named as the one of its stored references, which keep nothing alive.
+/// The stored values of a weak property are references, which keep nothing alive.
 extension WeakObserved: PathNameable {
     @usableFromInline var stored: Observed<WeakBox<Referent>> { storage }
     @usableFromInline static var isWeak: Bool { true }
 }
 
-/// A kind of member on a path: a named property, and the values that the path shows for those that
-/// the property stores.
+/// A kind of member on a path. It converts the values that the named property stores to the values
+/// that the path shows.
 @usableFromInline
 internal protocol PathMember: SendableMetatype {
     /// The type of the member that the user's key path names.
@@ -85,7 +86,7 @@ internal enum OptionalMember<Named: PathNameable>: PathMember {
 }
 
 /// A weak member: the path exposes its referent. Its observers receive the changes of the stored
-/// references, with the referents in their place.
+/// references, converted to changes of the referents.
 internal enum WeakMember<Referent: WeaklyObservable>: PathMember {
     static func value(of stored: WeakBox<Referent>) -> Referent? { stored.referent }
 

@@ -29,7 +29,7 @@ extension PathObservation {
     }
 
     /// Links the path below the link at `index`, from `object` on. If `index` is nil, links the
-    /// whole path. Inside the drain loop.
+    /// whole path. Called inside the drain loop.
     ///
     /// Registering in the body of a property's own `modify` traps. Relinking does not: a path that
     /// is registered is relinked wherever a step is replaced. (P5)
@@ -62,7 +62,7 @@ extension PathObservation {
     }
 
     /// Attaches a leaf to the path's last property, which the caller keeps. Returns the value
-    /// there. Inside the drain loop.
+    /// there. Called inside the drain loop.
     func attach(to property: any PathProperty, isRoot: Bool) -> Value {
         // Relaxed: the drain loop orders it before anything that could bring the count to zero.
         pending.add(1, ordering: .relaxed)
@@ -78,8 +78,8 @@ extension PathObservation {
         return last.attach(observer, of: property).value
     }
 
-    /// The lock addresses of the properties on the way, by which commits know them. A root property
-    /// that is gone is left out: no commit changes it.
+    /// The addresses of the latches of the properties on the way, by which commits identify them. A
+    /// root property that is gone is left out: no commit changes it.
     private var linkAddresses: [UInt] {
         links.indices.compactMap { depth in
             (depth == 0 ? rootProperty : links[depth].property)?.member.address
@@ -99,13 +99,13 @@ extension PathObservation {
     }
 
     /// Ends the links below the one at `index`, and the leaf. Returns the path's last value there,
-    /// and its version. Inside the drain loop.
+    /// and its version. Called inside the drain loop.
     func cut(below index: Int, _ round: inout Round) -> (value: Value, version: UInt64) {
         endLinks(links.indices.suffix(from: index + 1), &round)
         return cutLeaf(&round) ?? (absent!, version)
     }
 
-    /// Ends the observers of some links. Inside the drain loop.
+    /// Ends the observers of some links. Called inside the drain loop.
     func endLinks(_ depths: Range<Int>, _ round: inout Round) {
         for depth in depths {
             links[depth].observer?.end(.cancelled)
@@ -116,7 +116,7 @@ extension PathObservation {
 
     /// Cuts the leaf: later changes of its property are not delivered. Returns the last value
     /// there, and the path's version for it. Nil if the path leads nowhere, or if the property is
-    /// gone. Inside the drain loop.
+    /// gone. Called inside the drain loop.
     func cutLeaf(_ round: inout Round) -> (value: Value, version: UInt64)? {
         guard let leaf = leaf.take(), let property = held(leaf.property, isRoot: hasOneStep, &round) else { return nil }
         if leaf.isPassed { round.isLate = true }

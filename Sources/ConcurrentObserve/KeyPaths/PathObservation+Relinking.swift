@@ -44,7 +44,7 @@ extension PathObservation {
         deferred.deliverLate()
     }
 
-    /// The number of rounds after which a thread leaves the path to the library.
+    /// The number of rounds after which a thread leaves the path to a thread of the library.
     private static var mostRounds: Int { 8 }
 
     /// The work that remains to be done outside the drain loop.
@@ -55,7 +55,7 @@ extension PathObservation {
         /// How many more calls of `finishOne` are owed.
         var endings = 0
         /// Whether this thread may still deliver a change of the last property that comes before
-        /// them.
+        /// `changes`.
         var isLate = false
         /// The root's property, and referents of weak properties. They are kept only until the
         /// paths are relinked. (P11)
@@ -80,7 +80,7 @@ extension PathObservation {
         }
     }
 
-    /// Relinks the path below every link that has changed. Inside the drain loop.
+    /// Relinks the path below every link that has changed. Called inside the drain loop.
     private func relink(_ round: inout Round, in scope: DeliveryScope?) {
         var index = 0
         while index < links.count, !hasEnded {

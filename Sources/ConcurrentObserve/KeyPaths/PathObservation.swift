@@ -47,8 +47,8 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
         /// The property, retained; nil for the root's own.
         let property: (any PathProperty)?
         let cut: PathLeaf<Value>
-        /// Whether a link of the path is at the same property. Then one change is delivered from
-        /// there, and also leads the path elsewhere.
+        /// Whether a link of the path is at the same property. Then the leaf delivers a change that
+        /// also leads the path elsewhere.
         let isPassed: Bool
     }
 
@@ -61,8 +61,9 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
         /// The version of the property for which the path below it is linked.
         var seen: UInt64 = 0
 
-        /// Returns `scope` if it is the change to `version`, and no other change of the property
-        /// came since the path was linked. Several changes have no single cause.
+        /// Returns `scope` if it is the scope of the change to `version`, and no other change of
+        /// the property came since the path was linked; otherwise nil. Several changes have no
+        /// single cause.
         func cause(of version: UInt64, in scope: DeliveryScope?) -> DeliveryScope? {
             guard let observer, let scope, seen + 1 == version else { return nil }
             return scope.isChange(version, of: observer.sourceIdentity) ? scope : nil
@@ -86,7 +87,7 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
         settle(&deferred)
     }
 
-    /// The list's memory is freed: its core must not tidy it up any more.
+    /// Ends the list, whose memory is about to be freed: its core must not clean it up any more.
     deinit { observers.endSource(.cancelled) }
 }
 
@@ -121,7 +122,7 @@ extension PathObservation {
 
 extension PathObservation {
     /// The versions of the properties on the way for which the path is linked. Nil if there are
-    /// none, or if no binding receives the changes. Inside the drain loop.
+    /// none, or if no binding receives the changes. Called inside the drain loop.
     var way: ShownVersion? {
         guard showsVersions else { return nil }
         return links.reduce(nil) { before, link in
@@ -131,7 +132,7 @@ extension PathObservation {
     }
 
     /// Makes the scope of a change that led the path where it leads now. Nil if it has no known
-    /// cause and no binding receives it. Inside the drain loop.
+    /// cause and no binding receives it. Called inside the drain loop.
     ///
     /// - Parameter cause: The change that caused this one, if the calling thread delivers it.
     func scope(of version: UInt64, becauseOf cause: DeliveryScope?) -> DeliveryScope? {
@@ -164,7 +165,7 @@ extension PathObservation {
     }
 
     /// Ends the library's observers, if the root is gone or the user's observation has ended.
-    /// Inside the drain loop.
+    /// Called inside the drain loop.
     func endIfNeeded(_ round: inout Round) {
         // Relaxed, both: the drain loop orders them.
         let (isDropped, isRootGone) = (isDropped.load(ordering: .relaxed), isRootGone.load(ordering: .relaxed))

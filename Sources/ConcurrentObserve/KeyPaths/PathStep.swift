@@ -38,8 +38,8 @@ internal class PathStep<Value: Sendable>: @unchecked Sendable {
     /// lock. (P5)
     func property(in object: PathObject) -> any PathProperty { overridden() }
 
-    /// Finds the property in an object, if it is an `Observed<Value>` and not only shown as one.
-    /// Under no lock. (P5)
+    /// Finds the property in an object. Returns nil if it is not an `Observed<Value>`, but only
+    /// shown as one. Called under no lock. (P5)
     @usableFromInline
     func direct(in object: PathObject) -> Observed<Value>? { overridden() }
 
@@ -49,8 +49,8 @@ internal class PathStep<Value: Sendable>: @unchecked Sendable {
     /// Sets the draft of the property in an object. In the body of a commit.
     func setDraft(_ value: Value, in object: PathObject, of transaction: borrowing Transaction) { overridden() }
 
-    /// Gives an unregistered observer of the property what passes the property's changes on to
-    /// `leaf`: a closure, or, for a mailbox, a receiver.
+    /// Gives an observer of the property, before it is registered, a closure that passes the
+    /// changes on to `leaf`, or, for a mailbox, a receiver that does.
     func connect(_ observer: Observer, to leaf: PathLeaf<Value>, _ receiver: ChangeReceiver<Value>?) { overridden() }
 
     /// A value of the property, as the path shows it, and its version.
@@ -62,12 +62,14 @@ internal class PathStep<Value: Sendable>: @unchecked Sendable {
     /// The property's present value.
     func snapshot(of property: any PathProperty) -> Shown { overridden() }
 
-    /// Cuts a leaf at the present version, unless a commit has cut it. Returns the last value that
-    /// belongs to the path. See `Observed.cut(at:)`.
+    /// Makes the property's present version the last one that `leaf` delivers, unless a commit has
+    /// set a last version already. Returns the last value that belongs to the path, and its
+    /// version. See `Observed.cut(at:)`.
     func cut(_ leaf: PathLeaf<Value>, of property: any PathProperty) -> Shown { overridden() }
 
-    /// Begins an observation of the path along `links` with this step, whose changes are observed
-    /// in another form. Nil if they show the delivered values.
+    /// Begins an observation of the path that leads along `links` and ends with this step, if its
+    /// changes wait in another form than they are delivered. Returns nil, and begins none, if they
+    /// do not.
     func attach<Root: ConcurrentObservable>(
         _ observer: PropertyObserver<Value>,
         along links: [PathLink],
@@ -162,9 +164,9 @@ internal final class WeakStep<Model: ConcurrentObservable, Referent: WeaklyObser
 {
     override func snapshot(of property: any PathProperty) -> Shown { known(property).referent() }
 
-    /// A change may wait for long. It waits as a reference that keeps nothing alive, and that may
-    /// be copied and destroyed under any lock. The referents are looked up when it is delivered.
-    /// (P5, P11)
+    /// Begins an observation whose changes wait as references that keep nothing alive, because a
+    /// change may wait for long. Such a reference may be copied and destroyed under any lock. The
+    /// referents are looked up when the change is delivered. (P5, P11)
     override func attach<Root: ConcurrentObservable>(
         _ observer: PropertyObserver<Referent?>,
         along links: [PathLink],

@@ -21,7 +21,7 @@ extension Transaction {
     /// read. Setting also traps if the last property is shown read-only or is only read, or if the
     /// value is nil and the last property cannot be nil.
     ///
-    /// - Complexity: O(steps · log *n*) in the members.
+    /// - Complexity: O(steps · log *n*), with *n* members.
     public subscript<Root, Value>(_ path: Path<Root, Value>) -> Value {
         get {
             guard let object = lastObject(of: path) else { return path.steps.absent! }
@@ -36,7 +36,7 @@ extension Transaction {
 
     /// Whether a path leads to a property in the body: no step on the way is nil. (P19)
     ///
-    /// - Complexity: O(steps · log *n*) in the members.
+    /// - Complexity: O(steps · log *n*), with *n* members.
     public func reaches<Root, Value>(_ path: Path<Root, Value>) -> Bool { lastObject(of: path) != nil }
 
     /// The object that has the last property; nil if a step is nil.

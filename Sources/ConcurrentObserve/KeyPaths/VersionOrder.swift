@@ -2,18 +2,20 @@
 
 /// Puts the changes of a path into the order of their versions.
 ///
-/// The changes of one last property come in order. The replacement between them and those of the
-/// next last property may come late, from another thread. Every version comes exactly once. So a
-/// change that is early waits for those before it, and none waits for ever. (P2)
+/// The changes of one last property come in order. The `.pathChanged` between them and the changes
+/// of the next last property may come late, from another thread. Every version comes exactly once.
+/// So a change that is early waits for those before it, and none waits for ever. (P2)
 internal final class VersionOrder<Value: Sendable>: @unchecked Sendable {
     // Unchecked: everything mutable is guarded by the lock.
-    /// Guards what is mutable. Locks of mailboxes are taken inside it.
+    /// Guards `next` and `early`. A mailbox's lock is taken inside it.
     private let lock = SourceLock()
     private var next: UInt64
     /// The changes that are early, by the version at which they are due.
     private var early: [UInt64: [Change<Value>]] = [:]
     private let enqueue: @Sendable (Change<Value>) -> Void
 
+    /// - Makes an order in which no change has come yet.
+    ///
     /// - Parameters:
     ///   - options: With `.initial`, the initial delivery comes first, at version 0. (P4)
     ///   - enqueue: Takes the changes in order. Called under `lock`: runs no user code.
