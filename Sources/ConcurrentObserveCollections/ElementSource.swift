@@ -7,15 +7,15 @@ import Synchronization
 
 /// The property that the observers of one key are attached to.
 ///
-/// It is there while the key has observers: `users` counts them. Once there is none, the source is
-/// dead, and the next observer makes another one.
+/// It exists while the key has observers: `users` counts them. When the last one has gone, the
+/// source is dead, and the next observer makes a new source.
 @usableFromInline
 internal final class ElementSource<Value: Sendable>: @unchecked Sendable {
     // Unchecked: `lock` guards the variables.
     private let lock = Lock()
     private var users = 1
     private var present: State?
-    /// The latest change that came before the property had begun.
+    /// The latest change that came before the property was made: see `property(_:_:)`.
     private var early: (value: Value?, version: UInt64)?
 
     @usableFromInline
@@ -31,7 +31,7 @@ internal final class ElementSource<Value: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// Adds a user. Returns false if the source is dead.
+    /// Adds a user. Returns false, and adds none, if the source is dead.
     func enter() -> Bool {
         lock.withLock {
             if users == 0 { return false }
@@ -51,12 +51,12 @@ internal final class ElementSource<Value: Sendable>: @unchecked Sendable {
 
     var isAlive: Bool { lock.withLock { users > 0 } }
 
-    /// The property, if it has begun.
+    /// The property; nil if it is not made yet, or the source is dead.
     var property: Observed<Value?>? { lock.withLock { present?.property } }
 
-    /// The property. It begins with the value that the caller has read after the source was in the
-    /// table, or with a later change. An earlier change does not begin it: another one may have
-    /// been announced before the source was in the table.
+    /// Returns the property, and makes it if there is none. It begins with the value that the
+    /// caller has read after the source was in the table, or with a later change. An earlier change
+    /// does not begin it: another one may have been announced before the source was in the table.
     func property(_ value: Value?, _ version: UInt64) -> Observed<Value?> {
         let (state, unused) = lock.withLock { () -> (State, (value: Value?, version: UInt64)?) in
             if let present { return (present, nil) }
@@ -71,8 +71,8 @@ internal final class ElementSource<Value: Sendable>: @unchecked Sendable {
     }
 
     /// Returns the state to be changed to the value that the key has at a version of the
-    /// dictionary. Nil if the property has not begun: then it begins with this value, or a later
-    /// one.
+    /// dictionary. Nil if the property is not made yet: then it will begin with this value or a
+    /// later one. Nil also if the source is dead.
     @usableFromInline
     func state(for value: Value?, at version: UInt64) -> State? {
         let (state, unused) = lock.withLock { () -> (State?, (value: Value?, version: UInt64)?) in
@@ -142,6 +142,8 @@ internal final class ElementTable<Key: Hashable & Sendable, Value: Sendable>: @u
     }
 
     /// Keeps the observation of the dictionary, unless the dictionary is gone.
+    ///
+    /// - Parameter again: Called if the observation is cancelled while the dictionary exists.
     @usableFromInline
     func keep(_ token: ObservationToken, again: @escaping @Sendable () -> Void) {
         let old = lock.withLock { () -> ObservationToken? in
@@ -165,8 +167,9 @@ internal final class ElementTable<Key: Hashable & Sendable, Value: Sendable>: @u
         withExtendedLifetime((sources, token)) {}
     }
 
-    /// Updates the sources of the keys that a change of the dictionary concerns: as one, so that no
-    /// reader of several keys sees a part of the change. (P19) With `.initial`, of all keys.
+    /// Updates the sources of the keys that a change of the dictionary concerns; with `.initial`,
+    /// of all keys. They change together, so that no reader of several keys sees a part of the
+    /// change. (P19)
     @inlinable
     func follow(_ change: Change<Contents>) {
         let sources = sources
@@ -176,7 +179,7 @@ internal final class ElementTable<Key: Hashable & Sendable, Value: Sendable>: @u
         for key in keys {
             guard let source = sources[key] else { continue }
             let value = change.new[key]
-            // Inserted and removed again.
+            // The key was inserted and removed again.
             if let old = change.old, value == nil, old[key] == nil { continue }
             if let state = source.state(for: value, at: change.version) { states.append((state, value)) }
         }

@@ -6,9 +6,9 @@ public import ConcurrentObserve
 extension ObservableProperty {
     /// Calls `body` with the difference that each change makes, and with the change.
     ///
-    /// Where a delivery's policy drops changes, the next difference has what they changed, too. So
-    /// with `.latest` a slow observer receives one difference for all that it has missed, and no
-    /// key is lost. Only `droppingNewest` loses what it drops.
+    /// If a delivery's policy drops changes, the next difference also contains what these have
+    /// changed. So with `.latest` a slow observer receives one difference for all that it has
+    /// missed, and no key is lost. Only `droppingNewest` loses what it drops.
     ///
     /// - Parameters:
     ///   - options: With `.initial`, the first difference inserts every present key.
@@ -27,8 +27,8 @@ extension ObservableProperty {
         }
     }
 
-    /// Observes each value of the dictionary for as long as its key has it: values that are models,
-    /// those that come later included.
+    /// Observes each value of the dictionary for as long as its key has this value, also values
+    /// that are assigned later. Use it for values that are models.
     ///
     /// ```swift
     /// let token = cars.contents.observeEach { key, car in
@@ -37,8 +37,8 @@ extension ObservableProperty {
     /// ```
     ///
     /// When a key is removed or assigned, the token of its earlier value's observation is released.
-    /// When this observation has ended, all are: after `cancelAndWait()` has returned, none goes
-    /// on. (P9, P10)
+    /// When this observation has ended, the observations of all values have ended, too: after
+    /// `cancelAndWait()` has returned, none goes on. (P9, P10)
     ///
     /// - Parameter observe: Returns the token of an observation of a value. Called once for each
     ///   assignment, one at a time and under no lock, on threads that change the dictionary; for

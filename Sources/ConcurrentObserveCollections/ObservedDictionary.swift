@@ -88,8 +88,8 @@ public struct ObservedElement<Key: Hashable & Sendable, Value: Sendable>: Observ
         nonmutating set { modify { value in value = newValue } }
     }
 
-    /// Changes the value in place, as `modify` of an `Observed` does. No other
-    /// change of the dictionary comes between reading and writing.
+    /// Changes the value in place, as `modify` of an `Observed` does. No other change of the
+    /// dictionary comes between reading and writing.
     ///
     /// - Parameter body: Receives the key's value, or nil. Leaving nil removes the key.
     /// - Returns: The result of `body`.

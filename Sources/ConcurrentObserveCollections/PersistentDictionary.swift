@@ -20,8 +20,9 @@ import Synchronization
 /// Collections", OOPSLA 2015), the one in swift-collections, with a list of the last assignments.
 public struct PersistentDictionary<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline internal var entries: TreeDictionary<Key, Entry> = [:]
-    /// The last assignments, and those before them. When the first list has as many as there are
-    /// keys, or 1,024, it becomes the second: a longer way back costs a look at all keys.
+    /// The last assignments (`latest`), and those before them (`earlier`). When `latest` has as
+    /// many assignments as there are keys, but at least 16 and at most 1,024, it becomes `earlier`,
+    /// and the former `earlier` is dropped. A difference from a still older copy compares all keys.
     @usableFromInline internal var latest: Assignment<Key>?
     @usableFromInline internal var earlier: Assignment<Key>?
 
@@ -78,7 +79,8 @@ public struct PersistentDictionary<Key: Hashable & Sendable, Value: Sendable>: S
     }
 }
 
-/// The number of assignments so far, to any dictionary of the process: no two have the same.
+/// The number of assignments so far, to all dictionaries of the process. An assignment takes the
+/// next number, so no two have the same.
 @usableFromInline
 internal let lastNumber = Atomic<UInt64>(0)
 
@@ -123,9 +125,9 @@ extension PersistentDictionary: Sequence {
 }
 
 extension PersistentDictionary: ExpressibleByDictionaryLiteral {
-    /// Makes a dictionary of a literal.
+    /// Makes a dictionary from a literal.
     ///
-    /// - Precondition: No key stands in it twice.
+    /// - Precondition: No key occurs twice in the literal.
     @inlinable
     public init(dictionaryLiteral elements: (Key, Value)...) {
         for (key, value) in elements {
@@ -156,7 +158,8 @@ extension PersistentDictionary {
     }
 
     /// Returns what has changed since `old`, an earlier copy. With any other dictionary the result
-    /// is correct, too: it updates every key that both have by assignments of their own.
+    /// is correct, too: a key that both have counts as updated, unless both have it from the same
+    /// assignment.
     ///
     /// It says nothing of what happened in between: a key that was removed and inserted again is
     /// updated.

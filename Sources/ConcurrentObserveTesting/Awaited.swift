@@ -20,7 +20,8 @@ final class Awaited<State>: @unchecked Sendable {
 
     init(_ state: State) { self.state = state }
 
-    /// Calls `body` under the lock. It runs no user code, and destroys no value of the user's.
+    /// Calls `body` under the lock. `body` must run no user code, and destroy no value of the
+    /// user's.
     func update<Result>(_ body: (inout State) -> Result) -> Result {
         let (result, resumed) = lock.withLock { () -> (Result, [Waiter]) in
             let result = body(&state)

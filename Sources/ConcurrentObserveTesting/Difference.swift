@@ -10,6 +10,8 @@ struct Difference {
     /// The lines: `-` is expected and missing, `+` is received and not expected.
     var text: String { (["- expected, + received:"] + lines).joined(separator: "\n") }
 
+    /// - Compares `received` with `expected`.
+    ///
     /// - Complexity: O(*n*) if all match; otherwise O(*n* *m*) between the first difference and the
     ///   last.
     init<Element, Expected>(
@@ -72,7 +74,8 @@ struct Difference {
         }
     }
 
-    /// The lengths of the longest common rests.
+    /// At each row and column, the length of the longest common subsequence of the events from
+    /// there on.
     private struct Table {
         private let columns: Int
         private var lengths: [Int]
@@ -88,7 +91,7 @@ struct Difference {
     }
 }
 
-/// A line that shows an event. Of a change, the new value comes first.
+/// Returns a line that shows an event. A change's line begins with its new value.
 func described(_ event: some Any) -> String { (event as? any LineOfChange)?.line ?? "\(event)" }
 
 /// Describes itself in one line of a difference.

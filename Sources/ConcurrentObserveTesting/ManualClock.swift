@@ -15,7 +15,7 @@ public import Testing
 ///
 /// Any thread may use it.
 public final class ManualClock: Clock {
-    /// A moment, as the time that the clock was advanced by until then.
+    /// A moment, given as the time by which the clock had been advanced until then.
     public struct Instant: InstantProtocol {
         /// The time since the clock was made.
         public let offset: Duration
@@ -64,7 +64,7 @@ public final class ManualClock: Clock {
     /// does not wait until a woken task runs; a task that sleeps again sleeps from the new moment
     /// on.
     ///
-    /// - Parameter duration: By how much.
+    /// - Parameter duration: The time by which the clock moves forward.
     /// - Precondition: `duration` is zero or more.
     public func advance(by duration: Duration) {
         precondition(duration >= .zero, "ConcurrentObserveTesting: a clock advances forward. Pass zero or more.")
@@ -77,10 +77,10 @@ public final class ManualClock: Clock {
         for sleeper in woken { sleeper.continuation.resume() }
     }
 
-    /// Suspends until as many tasks sleep: what the test waits for before it advances the clock.
+    /// Suspends until at least `count` tasks sleep. A test calls this before it advances the clock.
     ///
     /// - Parameters:
-    ///   - count: How many tasks, or more.
+    ///   - count: The smallest number of sleeping tasks to wait for.
     ///   - limit: How long to wait, in real time.
     ///   - sourceLocation: Where an issue is recorded. Leave it out.
     /// - Throws: If fewer tasks sleep at the limit: the test has failed. `CancellationError` once

@@ -9,7 +9,7 @@ public struct NothingLeftBehind: TestTrait, SuiteTrait, TestScoping {
 
     init(within limit: Duration) { self.limit = limit }
 
-    /// Whether a suite's trait belongs to each of its tests: it does.
+    /// Always true: the trait of a suite applies to each of its tests.
     public var isRecursive: Bool { true }
 
     /// Runs a test, then looks for what it has left behind.
@@ -43,7 +43,7 @@ public struct NothingLeftBehind: TestTrait, SuiteTrait, TestScoping {
                 sourceLocation: found.places.first?.sourceLocation ?? test.sourceLocation
             )
         }
-        // With other tests, it may be theirs.
+        // While other tests with the trait run, what is not reclaimed may be theirs.
         if isSettled || !left.isEmpty || ObservationScope.exists { return }
         Issue.record("\(NotQuiet(scope, limit).description)", sourceLocation: test.sourceLocation)
     }
@@ -56,9 +56,9 @@ private struct LeftBehind: CustomStringConvertible {
     private var label: String?
     private var isActive = false
 
-    /// One for each line.
+    /// Returns one element for each line that made some of the observations.
     static func found(in observations: [MadeObservation]) -> [LeftBehind] {
-        // Names are looked up once for equal calls: it takes long.
+        // Looking up names takes long, so it is done once for equal calls.
         let byCalls = Dictionary(grouping: observations) { ($0.origin as? Origin)?.addresses ?? [] }
         let found = byCalls.values.map { LeftBehind(places: ($0[0].origin as? Origin)?.places() ?? [], $0) }
         return Dictionary(grouping: found, by: \.places.first).values.map { same in
@@ -96,13 +96,17 @@ extension Trait where Self == NothingLeftBehind {
     /// }
     /// ```
     ///
-    /// A test's observations are those that its tasks make. What a thread or a detached task makes
-    /// counts while no other test with the trait runs at the same time. Where debug information is
-    /// missing, the issue is at the test.
+    /// A test's observations are those that its tasks make. An observation that a thread or a
+    /// detached task makes counts only while no other test with the trait runs. Where debug
+    /// information is missing, the issue is at the test.
     public static var leavesNothingBehind: NothingLeftBehind { leavesNothingBehind(within: .seconds(10)) }
 
-    /// As ``leavesNothingBehind``, with another limit: how long the end of the test waits until
-    /// what was retired is reclaimed. It waits for what the whole process has retired until then.
+    /// Fails a test that leaves observations behind, closures that cannot be destroyed, or other
+    /// retired things that cannot be reclaimed: see ``leavesNothingBehind``, whose limit is ten
+    /// seconds.
+    ///
+    /// - Parameter limit: How long the end of the test waits until everything is reclaimed that the
+    ///   whole process has retired.
     public static func leavesNothingBehind(within limit: Duration) -> NothingLeftBehind {
         NothingLeftBehind(within: limit)
     }

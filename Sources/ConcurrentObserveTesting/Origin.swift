@@ -4,23 +4,23 @@ import ConcurrentObserve
 import Runtime
 import Testing
 
-/// Who made an observation: the calls that led to it, as addresses until a report needs their
+/// The calls that led to an observation. They are kept as addresses until a report needs their
 /// names.
 struct Origin: Sendable {
     private let backtrace: Backtrace?
 
-    /// The images of the process. Passed to each capture, which would otherwise read them again, in
-    /// a millisecond.
+    /// The images of the process. Passed to each capture, which would otherwise spend a millisecond
+    /// to read them again.
     private static let images = ImageMap.capture()
 
-    /// Reads the addresses of the calling thread's, or task's, calls.
+    /// Captures the calls that the calling thread or task is in.
     ///
-    /// - Complexity: O(1): 40 calls at most, some microseconds.
+    /// - Complexity: O(1). It takes some microseconds, for 40 calls at most.
     static func capture() -> Origin {
         Origin(backtrace: try? Backtrace.capture(limit: 40, top: 0, images: images))
     }
 
-    /// Makes what a capture needs once, where no lock is held.
+    /// Does the work that only the first capture needs. Call it where no lock is held.
     static func prepare() { _ = capture() }
 
     /// A call in the program or the test.
@@ -39,8 +39,8 @@ struct Origin: Sendable {
         }
     }
 
-    /// The addresses of the calls. Two observations that the same line makes in the same way have
-    /// the same.
+    /// The addresses of the calls. If the same calls led to two observations, their addresses are
+    /// equal.
     var addresses: [Backtrace.Address] { backtrace?.frames.map(\.originalProgramCounter) ?? [] }
 
     /// The calls that led to the observation, without those of the library: the caller of `observe`
@@ -64,7 +64,8 @@ struct Origin: Sendable {
 
     private func isOfLibrary(_ symbol: String) -> Bool {
         ["$s17ConcurrentObserve", "$s24ConcurrentObserveTesting"].contains { module in
-            // A longer name, such as a test module's, has another length in front.
+            // In the symbols of a module with a longer name, such as a test module, another length
+            // precedes the name.
             symbol.hasPrefix(module)
         }
     }

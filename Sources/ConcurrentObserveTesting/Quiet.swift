@@ -9,8 +9,8 @@ import Dispatch
 /// The running test has the trait `leavesNothingBehind`, and the call waits for this test's
 /// observations. It neither sleeps nor polls. It does not wait for iterators: a loop may never ask
 /// for the next element. Do not call it in a callback that it waits for. It waits until everything
-/// is destroyed that the whole process had retired: tests that block callbacks or deinitialisers
-/// belong into a `.serialized` suite.
+/// is destroyed that the whole process had retired: put tests that block callbacks or
+/// deinitialisers into a `.serialized` suite.
 ///
 /// ```swift
 /// car.mileage.value = 7
@@ -103,7 +103,8 @@ extension ObservationScope {
 /// Suspends until everything that was retired before the call is destroyed. Returns false at the
 /// deadline, and once the task is cancelled.
 private func isDrained(before deadline: ContinuousClock.Instant) async -> Bool {
-    // A stream ends for its reader when the task is cancelled: the drain cannot be interrupted.
+    // The drain cannot be interrupted. The stream can: it ends for its reader when the task is
+    // cancelled.
     let (outcomes, drain) = AsyncStream.makeStream(of: WaitOutcome.self)
     // A queue, and so a thread, of its own: other drains may block the threads of the global one.
     DispatchQueue(label: "observe-quiet").async {

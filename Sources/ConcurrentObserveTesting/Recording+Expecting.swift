@@ -63,15 +63,15 @@ extension Recording {
         try await expect(expected, within: limit, clock: clock, sourceLocation: sourceLocation) { $0.new == $1 }
     }
 
-    /// Expects the next events to match these, for what is not `Equatable`, such as the values of a
-    /// group. Suspends until as many were delivered.
+    /// Expects the next events to match these. Use it for events that are not `Equatable`, such as
+    /// the values of a group. Suspends until as many events were delivered.
     ///
     /// - Parameters:
     ///   - expected: One value for each event, in the order of arrival. `matches` compares the two.
     ///   - limit: How long to wait for all of them.
     ///   - clock: The clock that measures the limit.
     ///   - sourceLocation: Where an issue is recorded. Leave it out.
-    ///   - matches: Whether an event is as expected. Called under no lock.
+    ///   - matches: Returns whether an event is as expected. Called under no lock.
     /// - Throws: If the events do not match, or do not come within the limit: the test has failed,
     ///   and the issue has the difference. `CancellationError` once the task is cancelled.
     public func expect<Expected: Sendable>(
@@ -125,7 +125,7 @@ extension Recording {
         return end
     }
 
-    /// Why no event comes.
+    /// Returns the reason why no event comes, as a text.
     private func reason(_ limit: Duration) -> String {
         let (hasEnded, end) = events.update { ($0.hasEnded, $0.end) }
         guard hasEnded else { return "no event came within \(limit)" }

@@ -62,7 +62,8 @@ extension ObservationSequence {
 }
 
 extension Recording {
-    /// A recording of an observation, which ends with it.
+    /// Makes a recording of an observation. The recording notes when the observation ends, and
+    /// cancels the observation when it is released itself.
     fileprivate convenience init(
         _ events: Awaited<RecordedEvents<Element>>,
         _ token: ObservationToken,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A value that an asynchronous function computes from a property, again after each of its changes.
+/// A value that an asynchronous function computes from a property, and computes again after each
+/// change of the property.
 ///
 /// ```swift
 /// let profile = AsyncDerived(userID) { id in try await client.profile(of: id) }
@@ -30,15 +31,15 @@ public final class AsyncDerived<Success: Sendable>: ObservableProperty {
     private let token: ObservationToken
     private let source: any Sendable
 
-    /// Begins to compute.
+    /// Makes a value that `function` computes from `source`, and starts the first run.
     ///
     /// - Parameters:
     ///   - source: The property whose values the function receives.
     ///   - priority: The priority of the runs; nil for the priority of the task that makes the
     ///     change.
     ///   - function: Computes a result. It runs in a task that is cancelled when the source changes
-    ///     again; a function that ignores this runs on, beside the next run. It sees the task-local
-    ///     values of the code that made the change.
+    ///     again; a function that ignores this continues while the next run runs. It sees the
+    ///     task-local values of the code that made the change.
     public init<Source: ObservableProperty>(
         _ source: Source,
         priority: TaskPriority? = nil,
@@ -153,7 +154,7 @@ private final class AsyncRuns<Success: Sendable>: Sendable {
     func cancel() { newest.end()?.cancel() }
 }
 
-/// A change of the source that came later has started another run.
+/// Thrown if a later change of the source has started another run, or if the object is gone.
 private struct Overtaken: Error {}
 
 /// The newest run of an `AsyncDerived`: its version decides which run may publish.
@@ -165,7 +166,8 @@ private final class NewestRun: @unchecked Sendable {
     private var task: Task<Void, Never>?
     private var hasEnded = false
 
-    /// Makes a run the newest.
+    /// Makes a run the newest. Throws `Overtaken` if a newer run has begun, or none may begin any
+    /// more.
     ///
     /// - Returns: The task of the run before, to be cancelled under no lock.
     func begin(_ version: UInt64) throws(Overtaken) -> Task<Void, Never>? {

@@ -8,7 +8,7 @@ internal enum Origin {
     /// earlier evaluation.
     case copied(RootReference)
     /// A root of an earlier evaluation, whose set has no reference to it, since the function
-    /// retains it. A run on copies reads the root itself, and then has one.
+    /// retains it. A run on copies reads the root itself, and then has a reference.
     case hidden
 
     var root: RootReference? {

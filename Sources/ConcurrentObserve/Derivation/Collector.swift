@@ -14,7 +14,8 @@ internal final class Collector {
 
     init() {}
 
-    /// The input and the result of an evaluation.
+    /// The input and the result of an evaluation, which the inlined part of the function uses. Only
+    /// the library's own code uses `State`.
     @usableFromInline
     internal struct Outcome: BitwiseCopyable {
         /// Whether there is a previous result to compare with, and its words.
@@ -66,13 +67,13 @@ internal final class Collector {
         /// The set of the previous evaluation, as long as this one reads the same sources in the
         /// same order. Nil otherwise.
         var followed: DependencyWords?
-        /// How many steps of the followed set were read.
+        /// How many of the followed set's steps this evaluation has read: see `steps`.
         var cursor = 0
         /// The steps of the followed set, and its derived values. Empty if the steps are its roots,
         /// in order.
         var steps: [Int32] = []
         var nodes: [NodeStep] = []
-        /// The reads, if no set is followed.
+        /// The reads of this evaluation, if it follows no set; otherwise empty.
         var collected = Collected()
         /// The versions that were read of the roots and of the derived values, in the order of
         /// their first reads.
@@ -304,7 +305,8 @@ extension Collector {
     /// Notes that a derived value was read, and all that it was evaluated from.
     func note(_ node: DerivationNode, _ child: borrowing Present) {
         if child.set.hasOthers || state.watch != nil || !follow(node, child) { collect(node, child) }
-        // If the evaluation was replaced during the reads, the versions may be of several.
+        // If the evaluation was replaced during the reads, the versions may belong to several
+        // evaluations.
         if !child.set.isStill(child.sequence) { state.isTorn = true }
     }
 

@@ -163,8 +163,8 @@ internal class OtherDependency: @unchecked Sendable {
     // Unchecked: subclasses have constants only.
     init() {}
 
-    /// The source's version, or the highest number if the source is gone. It runs the code of the
-    /// property's type: the caller must hold no lock. (P5)
+    /// The source's version, or the highest number if the source is gone. Reading it runs the code
+    /// of the property's type, so the caller must hold no lock. (P5)
     var version: UInt64 { preconditionFailure("a dependency has a version") }
 
     /// Attaches an observer that calls `follower` with every change. Returns nil if the source is

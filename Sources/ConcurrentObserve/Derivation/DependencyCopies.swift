@@ -4,8 +4,8 @@
 internal struct DependencyCopy {
     let property: any PathProperty
     let version: UInt64
-    /// The referent of a weak property. It is kept so that the function finds it, however late it
-    /// reads the copy.
+    /// The referent of a weak property; nil for other properties. It is kept so that the function
+    /// finds it, however late the function reads the copy.
     private let referent: AnyObject?
 
     init<Value: Sendable>(_ value: Value, _ version: UInt64) {
@@ -19,8 +19,9 @@ internal struct DependencyCopy {
 /// copies. A function whose sources change faster than it runs reads them. (P23, P24)
 ///
 /// They belong to one evaluation, and to those inside it. All copies are taken at once. If the
-/// function reads a root that has no copy, it reads the present value. Unless no source has changed
-/// since, it runs again on new copies, which include that root. (P25)
+/// function reads a root that has no copy, it reads the present value. If a source has changed
+/// since the copies were taken, the function runs again on new copies, which include that root.
+/// (P25)
 @safe internal final class DependencyCopies {
     /// Copies that were taken together, and the results for them.
     private final class Snapshot {
@@ -78,7 +79,8 @@ internal struct DependencyCopy {
         return copy
     }
 
-    /// Whether every value read so far came from the copies.
+    /// Returns whether every value in `collected` was read from a copy, at the version that
+    /// `versions` has for it.
     func cover(_ collected: Collected, _ versions: VersionList) -> Bool {
         for (index, address) in collected.addresses.enumerated()
         where snapshot.copies[address]?.version != versions[index] {
@@ -99,8 +101,8 @@ internal struct DependencyCopy {
 /// The result of a derived value for copies, or in a reported ring, and the versions that it was
 /// made from. It is not published.
 ///
-/// The copies keep the result of a mixture, too. The evaluation that has read it fails, but the
-/// function has run only once.
+/// The copies also keep a result that was computed from values which were not present together. The
+/// evaluation that has read it fails, but the function has run only once.
 internal final class CopiedResult {
     let derived: DerivationNode
     let words: Latch.Words
@@ -108,8 +110,8 @@ internal final class CopiedResult {
     let roots: [(root: any DerivationRoot, version: UInt64)]
     let others: [(other: OtherDependency, version: UInt64)]
     let isTorn: Bool
-    /// The level of the lowest evaluation on the thread's stack on whose answer the result depends;
-    /// see `RingPart`.
+    /// The level of the outermost evaluation on the thread's stack on whose answer the result
+    /// depends; `Int.max` if there is none. See `RingPart`.
     let lowest: Int
 
     /// Takes over the result of an evaluation, and copies what it has collected.
@@ -146,8 +148,8 @@ extension Collector {
         return 12
     }
 
-    /// Makes the function run on copies of `origins` and of all that was copied before. So do the
-    /// functions of derived values that it reads.
+    /// Makes the function run on copies of `origins` and of all that was copied before. The
+    /// functions of derived values that it reads run on the same copies.
     private func use(_ copies: DependencyCopies, of origins: [Origin]) {
         (state.copies, outcome.isOnCopies) = (copies, true)
         release(copies.take(origins))
@@ -215,8 +217,9 @@ extension Collector {
 // MARK: - Reading the drafts of a commit
 
 extension Derived {
-    /// Returns the value for what the body of a commit has set, and for the present values of other
-    /// properties. It is not published. Called in the body, on its thread. (P19, P22)
+    /// Returns the value that the function computes from the drafts of a commit and from the
+    /// present values of other properties. The value is not published. Called in the body, on its
+    /// thread. (P19, P22)
     internal func value(of drafts: DependencyCopies) -> Value {
         var value: Value?
         _ = EvaluationStack.current.perform(self) { collector in
@@ -248,7 +251,7 @@ extension Transaction {
     ///
     /// The function runs at each read, inside the body, under the locks of the members: it should
     /// be short. Derived values that it reads with its reader are evaluated for the drafts, too.
-    /// `property.value` and properties of types of yours give it their present values. Nothing is
+    /// `property.value` and properties of your own types give it their present values. Nothing is
     /// kept: the derived value's own `value` does not change until the commit is published.
     ///
     /// - Complexity: O(what the function reads), and the function.

@@ -52,7 +52,8 @@ internal final class NodeStep: @unchecked Sendable {
     /// The set of the evaluation that was read.
     let set: DependencySet
     let words: DependencyWords
-    /// The index, in the reading value's set, of each root of that set.
+    /// The indices that the roots of `set` have among the roots of the evaluation that has read the
+    /// derived value.
     let indices: [Int]
 
     init(_ node: DerivationNode, _ set: DependencySet, _ indices: [Int]) {

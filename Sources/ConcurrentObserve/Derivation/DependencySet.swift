@@ -19,7 +19,8 @@ internal final class DependencySet: ManagedBuffer<DependencySet.Header, UInt64> 
         /// Weak references to the sources of the set, and the order in which they were read. Nil if
         /// there are only roots, and the function itself keeps them alive.
         let details: DependencyDetails?
-        /// The kept set that was added before this one.
+        /// The set that the derived value has kept before it kept this one; nil if this is its
+        /// first.
         var next: DependencySet?
     }
 
@@ -106,7 +107,7 @@ internal final class DependencySet: ManagedBuffer<DependencySet.Header, UInt64> 
 
     private typealias Place = DependencySet.Place
 
-    /// The set.
+    /// The object that contains these words. This struct does not retain it.
     var object: DependencySet { unsafe Self.object(at: UInt(bitPattern: memory)).takeUnretainedValue() }
 
     // Safe, both: the set is alive.
@@ -200,11 +201,11 @@ extension DependencyWords {
     }
 }
 
-/// An evaluation that is, or was, the present one of a derived value. The caller retains the
-/// derived value.
+/// An evaluation that is, or was, the present one of a derived value: the words that
+/// `DerivationNode.load()` has copied from the set. The caller retains the derived value.
 @safe internal struct Present: ~Copyable {
     let set: DependencyWords
-    /// The set's sequence after the evaluation was stored.
+    /// The set's sequence after the evaluation was stored; odd if this stands for no evaluation.
     let sequence: UInt64
     /// The version of the result. It counts only results that differ.
     let version: UInt64

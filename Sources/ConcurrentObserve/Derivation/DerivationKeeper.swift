@@ -12,9 +12,9 @@ import Synchronization
 @usableFromInline
 internal final class DerivationKeeper: @unchecked Sendable {
     // Unchecked: `successor` is guarded by `lock`.
-    /// The program's derived value.
+    /// The program's derived value, not retained.
     private let original: WeakReference
-    /// Whether the program has released it.
+    /// Whether `decide(_:)` was called: the program has released the original.
     private let isDecided = Atomic(false)
     private let lock = SourceLock()
     private var successor: DerivationNode?
@@ -25,7 +25,8 @@ internal final class DerivationKeeper: @unchecked Sendable {
     /// successor names is gone.
     var node: DerivationNode? { original.object(as: DerivationNode.self) ?? awaitSuccessor() }
 
-    /// The successor, if there is one now.
+    /// The successor; nil if the original has none, or has not been released yet. Unlike `node`,
+    /// this does not wait for the original's `deinit`.
     var presentSuccessor: DerivationNode? { lock.withLock { successor } }
 
     @inline(never)
@@ -77,8 +78,8 @@ extension DerivationNode {
     }
 
     private final func makeSuccessor() -> DerivationNode? {
-        // A successor that names sources has none: it is dropped when a source or the last
-        // observation has ended.
+        // A successor that names sources has no successor of its own: it is dropped when a source
+        // or the last observation has ended.
         if holdSources != nil { return nil }
         guard namesSources else { return makeSuccessor(nil) }
         let collector = Collector()
@@ -87,7 +88,8 @@ extension DerivationNode {
         return makeSuccessor(collector.state.weakFunction)
     }
 
-    /// Retains what the function of a successor needs. Returns false if some of it is gone.
+    /// Retains the sources that the function of a successor needs. Returns false if one is gone. If
+    /// `holdSources` is nil, the function itself retains what it needs, and this returns true.
     @inline(__always)
     final func hold(_ held: inout HeldSources) -> Bool { holdSources?(&held) ?? true }
 }

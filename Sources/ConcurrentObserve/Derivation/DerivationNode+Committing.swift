@@ -16,8 +16,8 @@ extension DerivationNode {
     }
 
     /// Publishes an evaluation, unless another was published since `base`: then it returns `none`.
-    /// Puts a change of the value into the mailboxes. The thread that has changed a source
-    /// announces the change. (P2)
+    /// Puts a change of the value into the mailboxes. Another thread may announce the change: see
+    /// the page in `Derived.swift`. (P2)
     @inline(__always)
     final func commit(_ collector: Collector, over base: borrowing Present) -> Present {
         let other = collector.hasReadItsSet ? nil : collector.otherSet(self)
@@ -35,7 +35,8 @@ extension DerivationNode {
         return present
     }
 
-    /// Whether `base` is the present evaluation. The caller must hold `lock`.
+    /// Whether `base` is still the present evaluation: `present` refers to its set, and the set's
+    /// sequence is the same. The caller must hold `lock`.
     final func isPresentLocked(_ base: borrowing Present) -> Bool {
         // Relaxed: the lock orders the changes.
         let address = present.load(ordering: .relaxed)

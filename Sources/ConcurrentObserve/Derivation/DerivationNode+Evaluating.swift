@@ -10,9 +10,10 @@ extension DerivationNode {
     /// Returns an evaluation that was current during the call. Returns `none` if `reader` has
     /// received an answer that is not published.
     ///
-    /// After `mostLosses` lost commits, the call takes the present evaluation unchecked. That
-    /// evaluation began after the first of these commits, so during the call. Its snapshot
-    /// therefore held during the call, even if a source has changed since. (P22)
+    /// After `mostLosses` commits that failed because another thread was first, the call takes the
+    /// present evaluation unchecked. That evaluation began after the first of these commits, so
+    /// during the call. Its snapshot therefore held during the call, even if a source has changed
+    /// since. (P22)
     final func refresh(for reader: Collector? = nil) -> Present {
         var losses = 0
         while true {

@@ -16,8 +16,9 @@ public import Synchronization
 public class _DerivationNode: @unchecked Sendable {
     // Unchecked: `lock` guards the observation and the keeper; the rest is constant or atomic.
 
-    /// The address of the present set's words. The lowest bit is set if readers must not look at
-    /// them without `lock`: there is no set yet, or it is not kept. Stored under `lock`.
+    /// The address of the present set's words, from which `load()` makes a `Present`. The lowest
+    /// bit is set if readers must not read them without `lock`: there is no set yet, or it is not
+    /// kept. Stored under `lock`.
     @usableFromInline final let present = Atomic<UInt>(1)
     /// The address of the words of the kept set that was added last, or 0. Kept sets are linked.
     /// Stored under `lock`.
@@ -80,7 +81,7 @@ public class _DerivationNode: @unchecked Sendable {
     /// Destroys a result that no other thread has seen. The caller must hold no lock.
     internal func discard(_ words: Latch.Words) { preconditionFailure("a derived value has a type") }
 
-    /// Makes a successor with the function; nil stands for this one's own function.
+    /// Makes a successor with `function`; nil stands for this derived value's own function.
     internal func makeSuccessor(_ function: WeakFunction?) -> DerivationNode {
         preconditionFailure("a derived value has a type")
     }
@@ -131,7 +132,8 @@ extension DerivationNode {
 
 // MARK: - Reading
 
-/// The result of a direct look at the present evaluation.
+/// The result of `look(firstOnly:)`: the words of an evaluation that was current, and the place
+/// from which they were read.
 @safe @usableFromInline
 internal struct CleanRead {
     @usableFromInline let words: Latch.Words
@@ -155,8 +157,8 @@ internal struct CleanRead {
 }
 
 extension DerivationNode {
-    /// Returns the words of the present evaluation, if a direct look shows that it is current; else
-    /// nil. Counts no reference and takes no lock.
+    /// Returns the words of the present evaluation, if the versions of its roots show that it is
+    /// current; else nil. Counts no reference and takes no lock.
     ///
     /// - Parameter firstOnly: Leaves out the second word. Pass a constant.
     @inlinable @inline(__always)

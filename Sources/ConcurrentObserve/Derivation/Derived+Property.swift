@@ -26,8 +26,8 @@ extension Derived: ObservableProperty {
     @usableFromInline
     internal func refreshedWords() -> Latch.Words { refresh().words }
 
-    /// Returns a copy of a value that holds references, if a direct look shows that the present
-    /// evaluation is current; else nil.
+    /// Returns a copy of a value that holds references, if `look(firstOnly:)` finds that the
+    /// present evaluation is current; else nil.
     @inlinable @inline(__always)
     internal func copyPinned() -> Value? {
         guard let read = look(firstOnly: ValueEncoding<Value>.needsOneWord) else { return nil }
@@ -103,7 +103,7 @@ extension Derived: ObservableProperty {
         // on.
         observation.begin(self)
         let token = results(of: observation).attach(areEqual.flatMap { observer.leavingOut($0) } ?? observer)
-        // Release: pairs with the acquire in DerivedObservation.round(_:).
+        // Release: pairs with the acquire in DerivedObservation.round(_:_:).
         observation.starting.subtract(1, ordering: .releasing)
         observation.hasAttached(token.observer)
         return token
@@ -150,7 +150,7 @@ extension Derived {
 
     /// The number of observations of the value that go on. Notices owners that have died. (P8, P13)
     ///
-    /// - Complexity: O(*n*) on average.
+    /// - Complexity: O(*n*) on average, with *n* observations.
     public var observationCount: Int { observedResults?.property.observationCount ?? 0 }
 
     private var observedResults: DerivedResults<Value>? {
@@ -166,7 +166,7 @@ extension Derived: ObservationSource {
     /// Ends every observation of the value, as if each was cancelled. Any thread, also inside a
     /// callback; never waits. (P8)
     ///
-    /// - Complexity: O(*n*).
+    /// - Complexity: O(*n*), with *n* observations.
     public func cancelAllObservations() { observedResults?.property.cancelAllObservations() }
 }
 

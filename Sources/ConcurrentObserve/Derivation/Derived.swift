@@ -36,11 +36,14 @@
 //    Then `DerivedResults.attach` registers the user's observer.
 // 6. A changed root calls `linkHasChanged`, which only defers. After all links of that root,
 //    `settle` evaluates in the drain loop. `commit` also publishes the result to `DerivedResults`,
-//    under the same lock. `announce` calls the observers under no lock.
+//    under the same lock. `announce` calls the observers under no lock. A thread that reads the
+//    value may publish a result, too, and never announces it: the thread that changed the root
+//    does, a thread that begins an observation (`begin`), or a thread of the library
+//    (`settleElsewhere`).
 // 7. The last observer's end calls `endLinks`, which ends the links before that call returns. (P24)
 // 8. `deinit` makes a successor for the observers (`isSucceeded(in:)`), or ends them. (P11, P12)
 //
-// Rules of the room:
+// P1 to P25 are the promises of the article Contract. Rules of the room:
 // - The function and `==` run under no lock of the library, unless the body of a `modify` or of a
 //   commit reads the value. No thread waits for another thread's evaluation. (P5, P25)
 // - A result is published only if all versions read were present together. (P22, P23)
@@ -199,9 +202,9 @@ extension Derived {
         }
     }
 
-    /// Makes a derived value whose function can fail, if successes can be compared and failures,
-    /// too. A result that equals the previous one is no change. An error is a value like others: it
-    /// is kept until a source changes, and delivered as a change. (P24, P25)
+    /// Makes a derived value whose function can fail, if its successes and its errors can be
+    /// compared. A result that equals the previous one is no change. An error is a value like
+    /// others: it is kept until a source changes, and delivered as a change. (P24, P25)
     ///
     /// If `Failure` is ``DerivedCycle``, a ring of derived values that need each other does not
     /// trap: one of them has the error, and the others compute from it.

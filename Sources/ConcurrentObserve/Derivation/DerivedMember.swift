@@ -6,7 +6,7 @@ import Synchronization
 /// The value of a key path such as `\.engine.healthy`, which leads from an object to a derived
 /// value of a model.
 public struct _DerivedMember<Root: ConcurrentObservable, Value: Sendable>: Sendable {
-    /// Returns the derived value for a root object.
+    /// Follows the key path from a root object. Returns the derived value at its end.
     @usableFromInline internal let find: @Sendable (Root) -> Derived<Value>
 
     @usableFromInline
@@ -49,7 +49,8 @@ extension _ObservedPath where Value: _OptionalConcurrentObservable {
 extension Derived {
     /// Makes a derived value from a model that a path leads to.
     ///
-    /// - Parameter read: Reads what it needs of the model.
+    /// - Parameter read: Computes the value from the model, and reads the model's properties with
+    ///   the collector.
     @inlinable
     internal convenience init<Root, Model>(
         at path: Path<Root, Model>,
@@ -142,7 +143,8 @@ public struct _DerivedStorage<Value: Sendable>: ~Copyable, Sendable {
     public init() {}
 
     /// Returns the derived value, and makes it if there is none. Any thread; never waits. If two
-    /// threads are the first, both may make one, and both receive the same.
+    /// threads call it first at the same time, both may call `make`, and both receive the same
+    /// derived value.
     ///
     /// - Parameter make: Makes the derived value. Called under no lock, on the calling thread.
     public borrowing func derived(_ make: () -> Derived<Value>) -> Derived<Value> {

@@ -27,9 +27,11 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
 /// that has the results. The user's observers observe that property.
 ///
 /// One thread at a time evaluates on behalf of changes and updates the links, in a `DrainLoop`, as
-/// for paths. Readers publish results, too, and leave the notification to the thread that has made
-/// the change. This object retains the derived value's keeper, and so none of the sources that the
-/// derived value names. (P11)
+/// for paths. Readers publish results, too, and never announce them: see the page in
+/// `Derived.swift`. This object retains the derived value's keeper, and so none of the sources that
+/// the derived value names. (P11) When the program releases the derived value, the keeper has its
+/// *successor*, which refers to these sources weakly, and retains them (`hold`) only while it
+/// evaluates: see `DerivationKeeper`.
 @safe internal final class DerivedObservation: LinkFollower, @unchecked Sendable {
     // Unchecked: `lock` guards `attached`, `links` and `others`. `linked` belongs to the thread in
     // the drain loop. `retainedResults` is released with the derived value, or in `deinit`.
@@ -46,6 +48,7 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
     /// Whether the last observer has ended. Stored under `lock`.
     let isOver = Atomic<Bool>(false)
     var links: [UInt: DerivationLink] = [:]
+    /// The set to whose roots the links belong; nil before the first round.
     private var linked: DependencySet?
     var others: [ObservationToken] = []
 

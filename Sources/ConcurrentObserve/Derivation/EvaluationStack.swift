@@ -8,7 +8,8 @@
     private let memory: UnsafeMutablePointer<State>
 
     @safe private struct State {
-        /// Never released. There are as many as evaluations were ever nested.
+        /// Never released. Their number is the largest number of evaluations that were nested so
+        /// far.
         var collectors: [Unmanaged<Collector>] = unsafe []
         var depth = 0
     }
@@ -38,8 +39,8 @@
         unsafe memory.pointee.collectors[index]._withUnsafeGuaranteedRef { $0 }
     }
 
-    /// Runs an evaluation of `derived`. Traps if the thread already evaluates it, and if all values
-    /// read on the way back to it were present together.
+    /// Runs an evaluation of `derived`. Traps if the thread already evaluates it, all values read
+    /// on the way back to it were present together, and no member of this ring can report it.
     ///
     /// - Parameters:
     ///   - isOnCopies: Whether a function that runs on copies reads `derived`, so that `derived` is
@@ -105,8 +106,8 @@
     ///
     /// If the values read on the way back were not present together, there may be no ring: the
     /// functions have read a source at different times. The inner evaluation then runs on copies,
-    /// where a way back is a ring. The outer one discards what it has read, as with every mixture.
-    /// (P23)
+    /// where a way back is a ring. The outer one discards what it has read, as always when the
+    /// values were not present together. (P23)
     @inline(never)
     private func enterAgain(
         _ node: DerivationNode,
@@ -116,6 +117,8 @@
         let derived = node.address
         let inside = (0..<depth).filter { collector($0).state.derived == derived }
         guard let last = inside.last else { return false }
+        // The way: the evaluations from the last one of `node` to the function that reads it again.
+        // They are of the same copies if each runs on the copies of that function.
         let (way, copies) = ((last..<depth).map(collector), collector(depth - 1).state.copies)
         let isOfSame = isOnCopies && way.allSatisfy { $0.state.copies === copies }
         // A source that cannot be copied, such as a group, may lead back each time.
@@ -127,9 +130,9 @@
             if head == derived { reader.close(way, DerivedCycle(way.map { $0.state.place.text }), node) }
             return head == derived
         }
-        // Makes new copies, unless only a part of the way ran on the reader's copies: then the
-        // inner evaluation runs on these. If the whole way did, a source had changed before it was
-        // copied, so new copies are needed.
+        // Makes new copies of what the evaluations on the way have read, unless only some of these
+        // ran on the reader's copies: then the inner evaluation runs on the same copies. If all
+        // did, a source had changed before it was copied, so new copies are needed.
         if !isOnCopies || isOfSame { collector(depth).copyWhat(way) }
         return false
     }
@@ -141,7 +144,7 @@
         return way.allSatisfy(\.isCurrent) || isOfSameCopies && way.allSatisfy(\.isOfCopies)
     }
 
-    /// This many evaluations of a derived value inside itself are not by chance.
+    /// If a derived value is evaluated this often inside itself, that is not chance but a ring.
     private static var mostMixtures: Int { 64 }
 
     /// Ends the process, with the path from the derived value to itself.

@@ -68,7 +68,7 @@ public struct Followed<Model: ConcurrentObservable> {
 
 extension Reader {
     /// Returns the model that is the value of a property. The derived value follows what the
-    /// function reads of it. Never waits.
+    /// function reads of the model. Never waits.
     @inlinable
     public borrowing func follow<Property: ObservableProperty>(
         _ property: Property
@@ -76,8 +76,8 @@ extension Reader {
         Followed(self(property), collector)
     }
 
-    /// Returns the model that is the value of a property, if there is one. The derived value
-    /// follows what the function reads of it. Never waits.
+    /// Returns the model that is the value of a property; nil if there is none. The derived value
+    /// follows what the function reads of the model. Never waits.
     @inlinable
     public borrowing func follow<Property: ObservableProperty>(
         _ property: Property

@@ -62,7 +62,7 @@ extension Collector {
         return value
     }
 
-    /// Returns the words of a derived value's result, if these reference nothing.
+    /// Returns the words of a derived value's result. Call it only if the words reference nothing.
     func read(_ derived: DerivationNode) -> Latch.Words {
         if outcome.isOnCopies { return evaluateOnCopies(derived) }
         let present = derived.refresh(for: self)
@@ -145,8 +145,8 @@ extension Collector {
         outcome.result = ValueEncoding<Value>.encode(value, mark: mark(of: value))
     }
 
-    /// The second word of the result: the mark, which is the same for all results of the derived
-    /// value. It is 0 for types without a mark.
+    /// Returns the second word of the result: the mark, which is the same for all results of the
+    /// derived value. It is 0 for types without a mark.
     @inlinable @inline(__always)
     func mark<Value: Sendable>(of _: borrowing Value) -> UInt {
         guard !ValueEncoding<Value>.isAlwaysInline else { return 0 }

@@ -13,11 +13,13 @@ internal final class RingPart {
     var cycle: DerivedCycle?
     /// Whether the error is known, so that the user's function need not run.
     var isGiven = false
-    /// The level of the lowest evaluation on the stack on whose answer this one depends.
+    /// The level of the outermost evaluation on the stack on whose answer this one depends;
+    /// `Int.max` if there is none. The first evaluation on a thread has level 0.
     var lowest = Int.max
     /// The unpublished result of a derived value that this function reads, until `takeAnswer()`.
     var answer: CopiedResult?
-    /// The answer that was read last. It keeps the words until the next one is read.
+    /// The answer that `takeAnswer()` returned last. It keeps alive what the words reference until
+    /// the next call.
     var kept: CopiedResult?
 
     /// Returns the address of the ring's member that has the error. Returns nil if no member can
@@ -42,7 +44,11 @@ extension Collector {
         return ring.lowest < state.level
     }
 
-    /// Closes a ring: this function reads the head, which this thread is already evaluating.
+    /// Closes a ring: the function of this collector reads the head, which this thread is already
+    /// evaluating. This collector receives all reads on the way, and the error as the unpublished
+    /// result of the head.
+    ///
+    /// - Parameter way: The evaluations from the head, the first, to this collector's, the last.
     func close(_ way: [Collector], _ cycle: DerivedCycle, _ head: DerivationNode) {
         leaveSet()
         for collector in way where collector !== self { collector.copyReads(to: self) }
@@ -50,6 +56,8 @@ extension Collector {
         let ring = way[0].state.ring ?? RingPart()
         way[0].state.ring = ring
         ring.cycle = cycle
+        // A collector of its own makes the head's function return the error as a value of its type,
+        // without the user's code. This is the head's unpublished result.
         let given = Collector()
         given.give(cycle)
         head.run(given)
@@ -57,7 +65,8 @@ extension Collector {
         state.ring!.answer = CopiedResult(head, given)
     }
 
-    /// Makes the function return an error without running the user's code.
+    /// Makes the next run with this collector return `cycle` as its error, without running the
+    /// user's code.
     private func give(_ cycle: DerivedCycle) {
         begin(after: .none, watch: nil)
         let ring = RingPart()
@@ -92,7 +101,8 @@ extension Collector {
         outcome.hasBefore = state.base != nil
     }
 
-    /// Takes the result of an evaluation inside this one, which is not published.
+    /// Receives the unpublished result of a derived value that this function reads. `takeAnswer()`
+    /// then returns its words.
     func answer(_ result: CopiedResult) {
         enterRing(result.lowest)
         state.ring!.answer = result
@@ -128,13 +138,13 @@ extension Collector {
 // MARK: - Functions that set what they read
 
 /// Finds a function that sets what it has read: its result could never become current, and it would
-/// run forever. Traps in the set. If the derived value reports rings, it sets `isHopeless` instead.
-/// (P25)
+/// run forever. Traps when the function sets the property. If the derived value reports rings, it
+/// sets `isHopeless` instead. (P25)
 ///
-/// It looks only after `DerivationNode.suspicious` failures: most often another thread has made the
-/// changes. It judges only after `mostByChance` runs in a row that have set what they read. One
-/// such run may be chance: this thread released the last reference to an object, whose deinit sets
-/// the property, because another thread had just released its own.
+/// It is made only after `DerivationNode.suspicious` failures, because most often another thread
+/// has made the changes. It judges only after `mostByChance` runs in a row that have set what they
+/// read. One such run may be chance: this thread released the last reference to an object, whose
+/// deinit sets the property, because another thread had just released its own.
 internal final class SelfWatch: LinkedPath, @unchecked Sendable {
     // Unchecked: only the evaluating thread uses it, but for the constants.
     private let derived: UInt

@@ -31,8 +31,7 @@ public final class WhileObserved<Value: Sendable>: ObservableProperty {
     ///
     /// - Parameters:
     ///   - value: The value before the first run has set one.
-    ///   - grace: How long a run goes on without an observer. Another duration than zero or more
-    ///     traps.
+    ///   - grace: How long a run goes on without an observer. Traps if it is negative.
     ///   - clock: Measures the grace time.
     ///   - priority: The priority of the runs.
     ///   - run: Sets the property that it receives, until its task is cancelled. Called under no
@@ -56,7 +55,8 @@ public final class WhileObserved<Value: Sendable>: ObservableProperty {
 
     deinit { runs.end() }
 
-    /// The value that a run has set last. Any thread; never waits, and starts no run.
+    /// The value that a run has set last, or else the initial value. Any thread; never waits, and
+    /// starts no run.
     public var value: Value { property.value }
 
     /// The number of changes so far. (P2)
@@ -148,7 +148,8 @@ private final class Runs: @unchecked Sendable {
         }
     }
 
-    /// Keeps a continuation until the last observer has gone. Returns false if it has.
+    /// Keeps a continuation until the last observer has gone. If there is no observer, or the
+    /// object is gone, it returns false, and does not keep the continuation.
     @inline(never)
     private func keep(_ continuation: CheckedContinuation<Void, Never>) -> Bool {
         lock.withLock {
