@@ -15,7 +15,7 @@ internal final class ElementSource<Value: Sendable>: @unchecked Sendable {
     private let lock = Lock()
     private var users = 1
     private var present: State?
-    /// The latest change that came before the property was made: see `property(_:_:)`.
+    /// The latest change that came before the property was made, or nil: see `property(_:_:)`.
     private var early: (value: Value?, version: UInt64)?
 
     @usableFromInline

@@ -7,8 +7,8 @@ extension ObservableProperty {
     /// Calls `body` with the difference that each change makes, and with the change.
     ///
     /// If a delivery's policy drops changes, the next difference also contains what these have
-    /// changed. So with `.latest` a slow observer receives one difference for all that it has
-    /// missed, and no key is lost. Only `droppingNewest` loses what it drops.
+    /// changed. Therefore, with `.latest`, a slow observer receives one difference for all that it
+    /// has missed, and no key is lost. Only `droppingNewest` loses what it drops.
     ///
     /// - Parameters:
     ///   - options: With `.initial`, the first difference inserts every present key.

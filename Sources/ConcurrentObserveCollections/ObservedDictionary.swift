@@ -105,7 +105,7 @@ public struct ObservedElement<Key: Hashable & Sendable, Value: Sendable>: Observ
     /// The version of ``snapshot()``. (P2)
     public var version: UInt64 { snapshot().version }
 
-    /// The key's value and its version, which belong together. Never waits for a change.
+    /// Returns the key's value and its version, which belong together. Never waits for a change.
     ///
     /// While the key has no observer, the version is the dictionary's. Right after a change by
     /// another thread, the snapshot may still have the earlier value.

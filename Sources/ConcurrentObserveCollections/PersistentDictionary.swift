@@ -6,9 +6,9 @@ import Synchronization
 
 /// A dictionary whose copies share their memory, as the value of a property.
 ///
-/// A changed copy shares with its original all but O(log *n*) of its memory. So a change of one key
-/// costs nearly the same with a hundred keys or a million, and a thread may keep an old copy.
-/// ``difference(from:)`` finds what two copies differ in without looking at the rest.
+/// A changed copy shares with its original all but O(log *n*) of its memory. Therefore a change of
+/// one key costs nearly the same with a hundred keys or a million, and a thread may keep an old
+/// copy. ``difference(from:)`` finds what two copies differ in without looking at the rest.
 ///
 /// ```swift
 /// let limits = Observed(PersistentDictionary(["search": 100, "upload": 5]))

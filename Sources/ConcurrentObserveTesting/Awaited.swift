@@ -5,7 +5,7 @@ import ConcurrentObserve
 /// A state that tasks wait for.
 ///
 /// An update decides under the lock which tasks have waited long enough, and resumes them when it
-/// has released the lock. So an update may be made in an inline callback.
+/// has released the lock. Therefore an update may be made in an inline callback.
 final class Awaited<State>: @unchecked Sendable {
     // Unchecked: `state` and `waiters` are guarded by `lock`.
     private let lock = Lock()

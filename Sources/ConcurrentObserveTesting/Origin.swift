@@ -43,8 +43,8 @@ struct Origin: Sendable {
     /// equal.
     var addresses: [Backtrace.Address] { backtrace?.frames.map(\.originalProgramCounter) ?? [] }
 
-    /// The calls that led to the observation, without those of the library: the caller of `observe`
-    /// first.
+    /// Returns the calls that led to the observation, without those of the library: the caller of
+    /// `observe` first.
     ///
     /// - Complexity: Reads the debug information: some milliseconds, or seconds in a large program.
     func places() -> [Place] {

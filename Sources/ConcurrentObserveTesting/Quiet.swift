@@ -71,7 +71,7 @@ extension ObservationScope {
     func settles(before deadline: ContinuousClock.Instant, flushing: Bool) async -> Bool {
         var isSettled = false
         while !isSettled {
-            // Destroying a closure may end another observation, or send an event. So everything has
+            // Destroying a closure may end another observation, or send an event. Everything has
             // settled after a round that began with nothing to do, and in which nothing came.
             let (sent, hadEnded) = (sentCount, hasEndedObservations)
             if flushing, await !isFlushed(before: deadline) { return false }

@@ -44,9 +44,9 @@ extension Buffering {
 /// Says how events of one type follow each other when a policy drops some of them.
 ///
 /// A change carries the value that was there before. If the change to that value was dropped, the
-/// observer never received it, and would compare with a value that it does not know. So the change
-/// that follows a dropped one takes over its old value: `old` of each is `new` of the one received
-/// before. (P2, P3)
+/// observer never received it, and would compare with a value that it does not know. Therefore the
+/// change that follows a dropped one takes over its old value: `old` of each is `new` of the one
+/// received before. (P2, P3)
 ///
 /// All of this runs under a mailbox's lock, and destroys nothing.
 @usableFromInline
@@ -71,7 +71,7 @@ internal struct Succession<Event: Sendable>: Sendable {
 }
 
 extension Succession {
-    /// The succession of a property's changes.
+    /// Returns the succession of a property's changes.
     ///
     /// - Parameter areCompared: Whether the values of each change are compared, as with
     ///   `removingDuplicates()`. If so, the value that was received last is kept when all changes

@@ -11,7 +11,8 @@ public import Synchronization
 /// A change that `removingDuplicates()` leaves out is not an event of the observer: it is neither
 /// received nor dropped. The library compares the values of a change when it has taken the change
 /// from the mailbox. Until then the change counts as sent and pending; from then on it does not
-/// count. So `sent` falls by one when a change is left out; `received` and `dropped` never fall.
+/// count. Therefore `sent` falls by one when a change is left out; `received` and `dropped` never
+/// fall.
 public struct DeliveryCounts: Sendable, Equatable {
     /// The number of events that were put into the observer's mailbox before the observation ended,
     /// minus the changes that `removingDuplicates()` has left out.

@@ -23,7 +23,7 @@ internal final class DeliveryIsolation: Sendable {
         (own, self.named, owner, self.counts) = (nil, named, WeakReference(named), counts)
     }
 
-    /// The actor, unless it is gone.
+    /// The actor; nil once it is gone.
     var actor: (any Actor)? { own ?? named }
 }
 

@@ -180,8 +180,8 @@ public struct ObservationTimeout<Value: Sendable>: Error, CustomStringConvertibl
 // MARK: - The wait
 
 // A wait is an iteration that ends early. The iterator's mailbox ensures that no element is missed,
-// and the subscription ensures that the task is resumed once. For this iterator a timeout is an end
-// of the source, so elements that came before it are still passed to the predicate.
+// and the subscription ensures that the task is resumed once. A timeout is an end of the source for
+// this iterator, so elements that came before it are still passed to the predicate.
 
 extension IteratorSource {
     /// Returns the first element that `predicate` accepts. The observation has ended when this
@@ -270,7 +270,8 @@ internal struct Deadline<C: Clock<Duration>>: Sendable {
 internal final class TimedWait<Element: Sendable>: @unchecked Sendable {
     // Unchecked: only the waiting task uses it.
     let timeout: Duration
-    /// Makes the last element again. Does not retain the referent of a weak property. (P11)
+    /// Makes the last element again; nil before the first element. Does not retain the referent of
+    /// a weak property. (P11)
     var lookAgain: (@Sendable () -> Element?)?
 
     init(_ timeout: Duration) { self.timeout = timeout }

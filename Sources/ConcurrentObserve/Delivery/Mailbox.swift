@@ -320,7 +320,7 @@ extension Mailbox {
     /// an iterator's task must then be resumed.
     ///
     /// - Parameter rest: Receives the events that are left, for the caller to destroy under no
-    ///   lock. Those that were dropped before are left to `collect`.
+    ///   lock. Events that were dropped before are left to `collect`.
     @inlinable
     mutating func close(_ rest: inout RingBuffer<Event>) -> (settled: [Flush], wakes: Bool) {
         if let event = droppedLast.take() { putAside(event) }

@@ -53,7 +53,8 @@ extension ObservableProperty {
     }
 
     /// Calls `body` with every change that begins after this call returned, and with the
-    /// observation itself. So the closure can end it, even in the initial delivery. (P1, P2, P4)
+    /// observation itself. The closure can end the observation, even in the initial delivery. (P1,
+    /// P2, P4)
     ///
     /// Everything else is as for ``observe(options:delivery:_:)`` with a closure of one parameter.
     ///

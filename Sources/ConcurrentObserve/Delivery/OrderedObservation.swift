@@ -56,8 +56,8 @@ internal final class OrderedObservation<Event: Sendable>: SharedMailbox<Event>, 
             // Detached: the observer must not inherit the changing task's priority and task-local
             // values.
             Task.detached { [self] in
-                // Between two jobs the actor is free, and not retained. So an actor that never
-                // empties its mailbox may die, too. (P11)
+                // Between two jobs the actor is free, and not retained. Therefore an actor that
+                // never empties its mailbox may die, too. (P11)
                 if await !runJob(on: isolation) { begin() }
             }
         }
@@ -266,7 +266,7 @@ extension OrderedObservation {
         var taken: Event?
         Observer.visit(at: address) { address in
             // The release that ends the visit pairs with the acquire of the scan before the closure
-            // is destroyed. So `close()` finds the batch as the visits have left it.
+            // is destroyed. Therefore `close()` finds the batch as the visits have left it.
             let event = withBatch { $0.popFirst()! }
             taken = event
             // Relaxed: written before the first event.

@@ -24,7 +24,7 @@ internal class SharedMailbox<Event: Sendable>: FlushableMailbox, @unchecked Send
     /// for an iterator, the source's.
     @usableFromInline final var observer: Observer?
     @usableFromInline final let observerAddress = Atomic<UInt>(0)
-    /// The observer in the list of the source.
+    /// The observer in the list of the source; nil before the subclass joins the source.
     final var sourceObserver: Observer?
 
     @inlinable

@@ -21,7 +21,8 @@ internal final class Subscription<Event: Sendable>: SharedMailbox<Event>, Iterat
 
     var counts: DeliveryCounts { counter.counts }
 
-    /// The receiver through which the source uses the subscription. Made where the types are known.
+    /// Makes the receiver through which the source uses the subscription. Called where the types
+    /// are known.
     @inlinable
     func receiver<Enqueued: Sendable>(_ element: @escaping @Sendable (Enqueued) -> Event) -> EventReceiver<Enqueued> {
         EventReceiver(

@@ -68,7 +68,7 @@ public final class AsyncDerived<Success: Sendable>: ObservableProperty {
     /// The number of changes of ``value`` so far. (P2)
     public var version: UInt64 { runs.state.version }
 
-    /// The present value and its version, which belong together. Any thread; never waits.
+    /// Returns the present value and its version, which belong together. Any thread; never waits.
     public func snapshot() -> (value: Result<Success, any Error>?, version: UInt64) {
         let (state, version) = runs.state.snapshot()
         return (state.result, version)
@@ -169,7 +169,7 @@ private final class NewestRun: @unchecked Sendable {
     /// Makes a run the newest. Throws `Overtaken` if a newer run has begun, or none may begin any
     /// more.
     ///
-    /// - Returns: The task of the run before, to be cancelled under no lock.
+    /// - Returns: The task of the run before, to be cancelled under no lock; nil if there is none.
     func begin(_ version: UInt64) throws(Overtaken) -> Task<Void, Never>? {
         try lock.withLock { () throws(Overtaken) -> Task<Void, Never>? in
             if hasEnded { throw Overtaken() }
@@ -197,7 +197,7 @@ private final class NewestRun: @unchecked Sendable {
 
     /// Lets no run begin any more.
     ///
-    /// - Returns: The task of the newest run, to be cancelled under no lock.
+    /// - Returns: The task of the newest run, to be cancelled under no lock; nil if there is none.
     func end() -> Task<Void, Never>? {
         lock.withLock {
             hasEnded = true

@@ -55,8 +55,8 @@ internal final class Collector {
         var place = DerivationPlace.none
         /// The index of the evaluation on the thread's stack.
         var level = 0
-        /// Whether another function reads the derived value with its reader. That function can take
-        /// a result that is not published.
+        /// Whether another function, which can take an unpublished result, reads the derived value
+        /// with its reader.
         var hasReader = false
         /// The evaluation's part in a reported ring; nil if it has none.
         var ring: RingPart?
@@ -92,7 +92,7 @@ internal final class Collector {
         /// Watches for changes of these sources by the evaluating thread; nil unless such changes
         /// are suspected.
         var watch: SelfWatch?
-        /// The function that `weaken` has stored.
+        /// The function that `weaken` has stored; nil before that.
         var weakFunction: WeakFunction?
     }
 
@@ -150,13 +150,14 @@ internal final class Collector {
         state.wait.pause()
     }
 
-    /// Stops the self-watch.
+    /// Ends the `SelfWatch` of this evaluation, if there is one.
     func endWatch() {
         state.watch?.end()
         state.watch = nil
     }
 
-    /// Ends the evaluation.
+    /// Ends the evaluation: discards what it has read, and frees memory that most evaluations do
+    /// not need.
     @inline(__always)
     func clear() {
         outcome.run &+= 1

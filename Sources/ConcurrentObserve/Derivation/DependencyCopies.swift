@@ -37,14 +37,14 @@ internal struct DependencyCopy {
     /// other thread changes. (P19)
     private let drafts: UnsafeMutableBufferPointer<Draft>?
 
-    /// Begins without copies.
+    /// Makes an object without copies.
     @safe init(_ drafts: UnsafeMutableBufferPointer<Draft>? = nil) { unsafe self.drafts = drafts }
 
     /// Whether the function reads the drafts of a commit.
     var areOfDrafts: Bool { unsafe drafts != nil }
 
-    /// Copies `origins` and all roots read before, while their publication is held off. The caller
-    /// must hold no lock. Waits as a snapshot of a group does. (P20)
+    /// Copies `origins` and all roots read before, while the publication of their changes is held
+    /// off. The caller must hold no lock. Waits as a snapshot of a group does. (P20)
     ///
     /// - Returns: The replaced snapshot, which the caller releases elsewhere; nil if nothing was
     ///   read.
@@ -90,7 +90,7 @@ internal struct DependencyCopy {
         return collected.others.isEmpty
     }
 
-    /// Returns the result of a derived value for the copies, if there is one.
+    /// Returns the kept result of a derived value for the copies; nil if there is none.
     func result(of derived: DerivationNode) -> CopiedResult? {
         snapshot.results[ObjectIdentifier(derived)]
     }
@@ -195,7 +195,7 @@ extension Collector {
         return result.words
     }
 
-    /// Returns the copy of a root, if the function runs on copies and there is one.
+    /// Returns the copy of a root; nil if there is none, or the function does not run on copies.
     func copy(of root: any DerivationRoot) -> DependencyCopy? { state.copies?.copy(of: root) }
 
     /// Ends the use of copies. A thread of the library releases them, since destroying the values

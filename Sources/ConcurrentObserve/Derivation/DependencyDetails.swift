@@ -47,7 +47,7 @@ internal struct RootReference: @unchecked Sendable {
 internal final class NodeStep: @unchecked Sendable {
     // Unchecked: constants; a weak reference is read by any thread.
     private(set) weak var node: DerivationNode?
-    /// Compared, not followed.
+    /// The address of the derived value, which is compared and not followed.
     let address: UInt
     /// The set of the evaluation that was read.
     let set: DependencySet

@@ -134,7 +134,7 @@ internal final class DependencySet: ManagedBuffer<DependencySet.Header, UInt64> 
 
     func origin(_ index: Int) -> Origin { object.details.map { .copied($0.roots[index]) } ?? .hidden }
 
-    /// The version of a root that the evaluation has read.
+    /// Returns the version of the root at `index` that the evaluation has read.
     func rootVersion(_ index: Int) -> UInt64 { word(Place.roots + 2 * index + 1) }
     func nodeVersion(_ index: Int) -> UInt64 { word(Place.roots + 2 * count + index) }
     func otherVersion(_ index: Int) -> UInt64 { word(Place.roots + 2 * count + nodeCount + index) }
@@ -209,7 +209,7 @@ extension DependencyWords {
     let sequence: UInt64
     /// The version of the result. It counts only results that differ.
     let version: UInt64
-    /// The result. What the words reference is not retained.
+    /// The result. The words do not retain what they reference.
     let words: Latch.Words
     /// Whether this evaluation retains the set, because the derived value does not keep it.
     let keepsSet: Bool

@@ -50,7 +50,8 @@ internal final class DerivationKeeper: @unchecked Sendable {
         }
     }
 
-    /// Takes the successor out of the keeper. From now on there is no derived value.
+    /// Takes the successor out of the keeper; nil if there is none. From now on the keeper has no
+    /// derived value.
     func takeSuccessor() -> DerivationNode? { lock.withLock { successor.take() } }
 }
 

@@ -9,7 +9,8 @@ extension DerivationNode {
     struct Replaced {
         /// The replaced result; nil if the result stays.
         var words: Latch.Words?
-        /// The replaced result of the property that the user's observers observe.
+        /// The replaced result of the property that the user's observers observe; nil if the result
+        /// stays, or the value is not observed.
         var announced: Latch.Words?
         /// The address of the replaced set, if it must be retired; else 0.
         var set: UInt = 0
@@ -113,7 +114,7 @@ extension DerivationNode {
         return sets
     }
 
-    /// Returns the kept set for what was read, if there is one.
+    /// Returns the kept set that names the sources that were read; nil if there is none.
     final func find(_ collection: Collected) -> DependencySet? { keptSets.first(where: collection.isOf) }
 
     /// Retires what a commit has replaced: it is destroyed when no reader uses it any more. The

@@ -11,9 +11,9 @@ extension DerivationNode {
     /// received an answer that is not published.
     ///
     /// After `mostLosses` commits that failed because another thread was first, the call takes the
-    /// present evaluation unchecked. That evaluation began after the first of these commits, so
-    /// during the call. Its snapshot therefore held during the call, even if a source has changed
-    /// since. (P22)
+    /// present evaluation unchecked. The present evaluation began after the first of these commits,
+    /// so during the call. Its snapshot therefore held during the call, even if a source has
+    /// changed since. (P22)
     final func refresh(for reader: Collector? = nil) -> Present {
         var losses = 0
         while true {

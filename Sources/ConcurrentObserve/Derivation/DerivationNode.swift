@@ -33,11 +33,12 @@ public class _DerivationNode: @unchecked Sendable {
     /// are taken inside.
     @usableFromInline final let lock = SourceLock()
 
-    /// The observation, while the value is observed. Guarded by `lock`, under which its last
-    /// reference is never released: a thread or an observer that uses it has another.
+    /// The observation; nil while the value is not observed. Guarded by `lock`, under which its
+    /// last reference is never released: a thread or an observer that uses it has another.
     // Safe: no access contains another one.
     @safe @exclusivity(unchecked) final var observation: DerivedObservation?
-    /// The keeper, if there is one. Not retained. Guarded by `lock`.
+    /// The keeper; nil before the first observation or sequence needs one. Not retained. Guarded by
+    /// `lock`.
     final weak var presentKeeper: DerivationKeeper?
     /// Whether the value belongs to a model. Its observations then end with the model.
     private final let modelMark = Atomic(false)
@@ -91,7 +92,7 @@ public class _DerivationNode: @unchecked Sendable {
 internal typealias DerivationNode = _DerivationNode
 
 extension DerivationNode {
-    /// Compared, not followed.
+    /// The address of this object, which is compared and not followed.
     @inline(__always)
     final var address: UInt { UInt(bitPattern: ObjectIdentifier(self)) }
 
@@ -117,8 +118,8 @@ extension DerivationNode {
         return collector.listed
     }
 
-    /// Makes a result a change for the observers, if there are some. Returns the words that their
-    /// property had before. The caller must hold `lock`.
+    /// Makes a result a change for the observers. Returns the words that their property had before;
+    /// nil if there are no observers. The caller must hold `lock`.
     final func publish(_ words: Latch.Words) -> Latch.Words? { observation?.publish(words) }
 
     /// Whether the value belongs to a model. Its observations then end with the model, and do not

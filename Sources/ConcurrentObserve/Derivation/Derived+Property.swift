@@ -109,8 +109,9 @@ extension Derived: ObservableProperty {
         return token
     }
 
-    /// Attaches observers as long as the sources that the derived value names live. It does not
-    /// keep these sources. It keeps the derived value, unless that belongs to a model. (P11)
+    /// Attaches observers, and returns nil once a source that the derived value names is gone. It
+    /// does not keep these sources. It keeps the derived value, unless that belongs to a model.
+    /// (P11)
     public var weakAttachment: @Sendable (PropertyObserver<Value>) -> ObservationToken? {
         if isOfModel { return { [weak self] observer in self?.attach(observer) } }
         let keeper = keeper()

@@ -30,7 +30,7 @@
 // 4. `commit` takes the lock of the derived value. If `isPresentLocked` still finds the evaluation
 //    with which this one began, `publish` stores the new one (`DependencyWords.store`: odd
 //    sequence, words, even sequence with release). If not, another thread was first, and `refresh`
-//    takes its result or evaluates again. What was replaced is retired after the unlock.
+//    takes its result or evaluates again. The replaced result and set are retired after the unlock.
 // 5. `attach` makes a `DerivedObservation` for the first observer (`beginObserving`). `begin` links
 //    the roots in a drain loop (`round`), and evaluates again if a root changed before its link.
 //    Then `DerivedResults.attach` registers the user's observer.
@@ -54,7 +54,7 @@
 import Synchronization
 
 /// A value that is computed from properties and is always current, on any thread. It is never
-/// computed from a mixture of versions.
+/// computed from values that were not present together.
 ///
 /// ```swift
 /// let healthy = Derived { get in get(car.rpm) < 6_000 && !get(car.stalled) }

@@ -75,9 +75,9 @@ extension ConcurrentObservable {
     /// let engineHealthy = car.property(\.engine.healthy)
     /// ```
     ///
-    /// A path of one step leads to the model's own derived value. For a path of several steps, the
-    /// method makes a derived value that follows every replacement on the path, and retains this
-    /// object. (P22, P23)
+    /// A path of one step leads to the model's own derived value. If the path has several steps,
+    /// the method makes a derived value that follows every replacement on the path, and retains
+    /// this object. (P22, P23)
     ///
     /// - Parameter path: The steps, as in `\.engine.healthy`.
     @inlinable

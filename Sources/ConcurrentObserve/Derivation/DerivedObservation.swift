@@ -37,7 +37,8 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
     // the drain loop. `retainedResults` is released with the derived value, or in `deinit`.
 
     let keeper: DerivationKeeper
-    /// The results, which the user's observers observe. Retained until the derived value is gone.
+    /// The results, which the user's observers observe. Retained until the derived value is gone;
+    /// nil afterwards.
     private var retainedResults: Unmanaged<AnyDerivedResults>?
     let lock = SourceLock()
     var attached = 0

@@ -79,7 +79,7 @@ internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
 /// the compiler knows the type.
 @usableFromInline
 internal final class AnyDerivedResults: Sendable {
-    /// A `DerivedResults`.
+    /// The results: an instance of `DerivedResults<Value>`.
     @usableFromInline let results: any AnyObject & Sendable
     /// The core of the property that has the results.
     @usableFromInline let core: RegistryCore

@@ -63,7 +63,7 @@ extension Reader {
         follow(property.property)
     }
 
-    /// Returns the model that is the value of the property, if there is one.
+    /// Returns the model that is the value of the property; nil if there is none.
     @inlinable
     public borrowing func follow<Property: ObservableProperty>(
         _ property: _FollowedProperty<Property, Followed<Property.Value.Wrapped>?>
@@ -99,9 +99,10 @@ extension Followed {
     /// Rejects a model that is used as itself, and an optional or an array of models: the derived
     /// value would not follow what is read of it.
     ///
-    /// Overload resolution prefers any available member to an unavailable one. So this one is
-    /// available, and throws: the compiler rejects it where nothing may throw, and the deprecation
-    /// message gives the cause. The overloads that return a `Followed` are preferred to this one.
+    /// Overload resolution prefers any available member to an unavailable one. Therefore this
+    /// member is available, and throws: the compiler rejects it where nothing may throw, and the
+    /// deprecation message gives the cause. The overloads that return a `Followed` are preferred to
+    /// this one.
     @_disfavoredOverload
     @available(
         *,
@@ -140,8 +141,8 @@ extension Reader {
         model.followedModel
     }
 
-    /// Returns the model itself, if there is one. The derived value does not follow what is read of
-    /// it.
+    /// Returns the model itself; nil if there is none. The derived value does not follow what is
+    /// read of it.
     @_disfavoredOverload
     @inlinable
     public borrowing func callAsFunction<Model: ConcurrentObservable>(_ model: Followed<Model>?) -> Model? {

@@ -9,14 +9,15 @@
 /// has not ended: so they are handed to their readers, and are not published. When the head's
 /// function returns, the head's result is the error.
 internal final class RingPart {
-    /// The error that the derived value has, if it is the head.
+    /// The error that the derived value has; nil if it is not the head.
     var cycle: DerivedCycle?
     /// Whether the error is known, so that the user's function need not run.
     var isGiven = false
     /// The level of the outermost evaluation on the stack on whose answer this one depends;
     /// `Int.max` if there is none. The first evaluation on a thread has level 0.
     var lowest = Int.max
-    /// The unpublished result of a derived value that this function reads, until `takeAnswer()`.
+    /// The unpublished result of a derived value that this function reads; nil after
+    /// `takeAnswer()`.
     var answer: CopiedResult?
     /// The answer that `takeAnswer()` returned last. It keeps alive what the words reference until
     /// the next call.

@@ -62,7 +62,7 @@ public final class WhileObserved<Value: Sendable>: ObservableProperty {
     /// The number of changes so far. (P2)
     public var version: UInt64 { property.version }
 
-    /// The present value and its version, which belong together. Any thread; never waits.
+    /// Returns the present value and its version, which belong together. Any thread; never waits.
     public func snapshot() -> (value: Value, version: UInt64) { property.snapshot() }
 
     /// Begins an observation, and starts a run if this is the first.
@@ -90,7 +90,7 @@ private final class Runs: @unchecked Sendable {
     /// Makes the runs, one after the other. Nil if the property is not observed, and the last run
     /// has returned.
     private var task: Task<Void, Never>?
-    /// Resumed when the last observer has gone.
+    /// Resumed when the last observer has gone; nil if the task does not wait for that.
     private var waiter: CheckedContinuation<Void, Never>?
     private var hasEnded = false
 

@@ -30,7 +30,7 @@ public protocol _OptionalConcurrentObservable: _HoldsModels {
     associatedtype Wrapped: ConcurrentObservable
 
     // swift-format-ignore: NoLeadingUnderscores
-    /// The object, if there is one.
+    /// The object; nil if there is none.
     var _wrapped: Wrapped? { get }
 }
 

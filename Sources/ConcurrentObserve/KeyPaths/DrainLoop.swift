@@ -24,9 +24,9 @@ internal struct DrainLoop: ~Copyable, Sendable {
         var seen = state.load(ordering: .relaxed)
         while true {
             let next = seen == State.free ? State.entered : State.noted
-            // Acquire and release: pairs with the exchange in leave(). What this thread did before
-            // is visible to the round that its note asks for, and what the last thread in the loop
-            // did is visible to this one.
+            // Acquire and release: pairs with the exchange in leave(). The earlier work of this
+            // thread is visible to the round that its note asks for, and the work of the last
+            // thread in the loop is visible to this thread.
             let (exchanged, original) = state.weakCompareExchange(
                 expected: seen,
                 desired: next,

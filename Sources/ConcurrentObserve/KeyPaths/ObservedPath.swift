@@ -31,14 +31,14 @@ extension _ObservedPath where Root == Value {
 }
 
 extension _ObservedPath {
-    /// The property that the path leads to, if the path has one step and shows that property's
-    /// values unchanged; nil otherwise.
+    /// Returns the property that the path leads to, if the path has one step and shows that
+    /// property's values unchanged; nil otherwise.
     @inlinable
     internal func directProperty(of root: PathObject) -> Observed<Value>? {
         links.isEmpty ? last?.direct(in: root) : nil
     }
 
-    /// The path with one more step.
+    /// Returns the path with one more step.
     ///
     /// - Parameters:
     ///   - absent: The value of the path while a step is nil.

@@ -123,8 +123,8 @@ extension Path {
         var object: PathObject? = root
         var replacements: UInt64 = 0
         var states = VersionMix()
-        // A replaced step leads to other properties, whose versions may be lower. So an earlier
-        // step counts for more.
+        // A replaced step leads to other properties, whose versions may be lower. Therefore an
+        // earlier step counts for more.
         let bits = 32 / max(steps.links.count, 1)
         for link in steps.links {
             replacements <<= bits

@@ -5,9 +5,10 @@ public import Synchronization
 /// The end of a path at one property: passes on that property's changes while the path leads there.
 ///
 /// The property's changes have consecutive versions, and so have the path's while it leads there.
-/// So the leaf finds the path's version by adding, without a lock. When the path is led to another
-/// property, the leaf is cut at a version: the threads that made the changes up to it still deliver
-/// these, and later changes are not delivered. After the last of those deliveries the leaf is done.
+/// Therefore the leaf finds the path's version by adding, without a lock. When the path is led to
+/// another property, the leaf is cut at a version: the threads that made the changes up to it still
+/// deliver these, and later changes are not delivered. After the last of those deliveries the leaf
+/// is done.
 @usableFromInline
 internal final class PathLeaf<Value: Sendable>: @unchecked Sendable {
     // Unchecked: `last` is guarded by the locks of the last property.
@@ -21,7 +22,7 @@ internal final class PathLeaf<Value: Sendable>: @unchecked Sendable {
     /// The address of the user's observer, which the path retains.
     @usableFromInline let userAddress: UInt
 
-    /// The last property.
+    /// Identifies the last property.
     private let source: SourceIdentity
 
     /// The versions of the properties on the way for which the path leads here. Nil for a path of
@@ -31,7 +32,7 @@ internal final class PathLeaf<Value: Sendable>: @unchecked Sendable {
     /// The addresses of the latches of the properties on the way, by which commits identify them.
     private let links: [UInt]
     /// The path's last value here, and its version, if one commit changed the last property and led
-    /// the path elsewhere.
+    /// the path to another property; otherwise nil.
     private var last: (value: Value, version: UInt64)?
 
     /// The path's version when it began to lead here.
@@ -234,9 +235,9 @@ extension PathLeaf {
         return true
     }
 
-    /// Whether the commit that makes a change also leads the path elsewhere. If so, cuts the path
-    /// before the change: its observer receives the whole commit as one change, when the path is
-    /// relinked. Under the property's mutation lock. (P21)
+    /// Whether the commit that makes a change also leads the path to another property. If so, cuts
+    /// the path before the change: its observer receives the whole commit as one change, when the
+    /// path is relinked. Under the property's mutation lock. (P21)
     func isFolded<Member: PathMember>(
         _ old: Member.Stored?,
         _ version: UInt64,

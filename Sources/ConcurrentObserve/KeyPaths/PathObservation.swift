@@ -29,7 +29,7 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
     let owner: WeakReference?
     /// Receives the changes for a mailbox; nil if they are delivered inline.
     let receiver: ChangeReceiver<Value>?
-    /// The root's property, which the path does not retain. (P11)
+    /// The root's property, which the path does not retain; nil once it is gone. (P11)
     weak var rootProperty: (any PathProperty)?
     var leaf: Leaf?
     /// The path's version when it was last linked.
@@ -48,7 +48,7 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
         let property: (any PathProperty)?
         let cut: PathLeaf<Value>
         /// Whether a link of the path is at the same property. Then the leaf delivers a change that
-        /// also leads the path elsewhere.
+        /// also leads the path to another property.
         let isPassed: Bool
     }
 

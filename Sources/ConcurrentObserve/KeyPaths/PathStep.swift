@@ -21,7 +21,7 @@ extension Observed: PathProperty {
     func trapInsideBody() { mutation.trapInsideBody(.observe, cell.latch.owner) }
 }
 
-/// The body of the members that each subclass below overrides.
+/// Traps. It is the body of the members that each subclass below overrides.
 private func overridden() -> Never { preconditionFailure("a step of a path has a type") }
 
 /// A step of a path, whose property is observed as one of `Value`. The last step of a path is one.
@@ -59,7 +59,7 @@ internal class PathStep<Value: Sendable>: @unchecked Sendable {
     /// Registers an observer. Returns the property's value at that moment.
     func attach(_ observer: VersionedObserver, of property: any PathProperty) -> Shown { overridden() }
 
-    /// The property's present value.
+    /// Returns the property's present value and its version.
     func snapshot(of property: any PathProperty) -> Shown { overridden() }
 
     /// Makes the property's present version the last one that `leaf` delivers, unless a commit has
@@ -192,8 +192,8 @@ internal class PathLink: @unchecked Sendable {
     /// lock. (P5)
     func property(in object: PathObject) -> any PathProperty { overridden() }
 
-    /// Returns the object that the property leads to in the body of a commit: the one that the body
-    /// has set, or else the present one.
+    /// Returns the object that the property leads to in the body of a commit: the object that the
+    /// body has set, or else the present one. Nil if there is none.
     func object(of property: any PathProperty, in transaction: borrowing Transaction) -> PathObject? { overridden() }
 
     /// An object that a property leads to, and the property's version.

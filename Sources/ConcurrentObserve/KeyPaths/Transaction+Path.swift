@@ -39,7 +39,7 @@ extension Transaction {
     /// - Complexity: O(steps · log *n*), with *n* members.
     public func reaches<Root, Value>(_ path: Path<Root, Value>) -> Bool { lastObject(of: path) != nil }
 
-    /// The object that has the last property; nil if a step is nil.
+    /// Returns the object that has the last property; nil if a step is nil.
     private func lastObject<Root, Value>(of path: Path<Root, Value>) -> PathObject? {
         var object: PathObject? = path.root
         for link in path.steps.links {

@@ -11,7 +11,7 @@ internal func compilerBarrier() { cplatform_compiler_barrier() }
 /// calls `heavy()`.
 ///
 /// Each side stores one word and then loads the word that the other side stores. At least one of
-/// the two must see the other's store. For example, a walker, which calls observers, stores
+/// the two must see the other's store. A walker, which calls observers, for example stores
 /// `current` and then loads an observer's mark; a canceller changes the mark and then loads every
 /// `current`. Pins, `BoxPool`, `Magazine` and `ReferenceRing` use the barrier in the same way.
 ///

@@ -5,9 +5,10 @@ import CPlatform
 /// Traps what the child of a `fork` must not do. The library does nothing else about forks. (P18)
 ///
 /// A fork copies the memory as it is at that moment, locks that other threads hold included, and
-/// these threads do not exist in the child. So the child of a process that has used the library may
-/// read values, which takes no lock, and call `exec` or `_exit`. Every lock of the library reads a
-/// flag, which a handler sets in the child, and traps if it is set. The parent notices nothing.
+/// these threads do not exist in the child. Therefore the child of a process that has used the
+/// library may read values, which takes no lock, and call `exec` or `_exit`. Every lock of the
+/// library reads a flag, which a handler sets in the child, and traps if it is set. The parent
+/// notices nothing.
 internal enum Fork {
     /// Whether the process is the child of one that had used the library before.
     static var isInChild: Bool { cplatform_is_child() }

@@ -9,9 +9,9 @@ import CPlatform
 /// called.
 ///
 /// It does not inherit the scheduling class, the priority and the processors of the thread that
-/// starts it. It has those of an ordinary thread of the process. So a real-time thread that ends an
-/// observation does not make users' deinitialisers real-time, and an idle thread does not make the
-/// reclamation of the whole process idle.
+/// starts it. It has those of an ordinary thread of the process. Therefore a real-time thread that
+/// ends an observation does not make users' deinitialisers real-time, and an idle thread does not
+/// make the reclamation of the whole process idle.
 internal enum LibraryThread {
     /// Starts a thread that runs `body`.
     ///

@@ -5,7 +5,7 @@
 ///
 /// Guarded by the lock of the `DeinitThreads`.
 internal struct DeinitPace {
-    /// The last measurement, if items have waited since then.
+    /// The last measurement; nil unless items have waited since then.
     private var look: Look?
     /// How many times in a row a measurement found that the threads are blocked or slow.
     private var stalls = 0

@@ -24,7 +24,8 @@ internal final class DeinitThreads: @unchecked Sendable {
     private var pace = DeinitPace()
     /// The number of reclaimed items that are not reported to their batch yet.
     private var unreported = 0
-    /// The batch of these items, or of the last items that were reported.
+    /// The batch of these items, or of the last items that were reported; nil before the first
+    /// item.
     private var unreportedBatch: Batch?
 
     /// The longest pause of a thread that retires for a crowded source. (P16)
@@ -35,8 +36,9 @@ internal final class DeinitThreads: @unchecked Sendable {
 
     // MARK: What a retiring thread calls
 
-    /// Returns the item's source if the source may have more waiting items than room. Then the
-    /// caller must call `waitForRoom` after it has retired the item.
+    /// Returns the item's source if the source may have more waiting items than room; otherwise
+    /// nil. If it returns a source, the caller must call `waitForRoom` after it has retired the
+    /// item.
     ///
     /// The caller must still own the item.
     @inline(__always)
@@ -195,10 +197,10 @@ internal final class DeinitThreads: @unchecked Sendable {
 internal final class DeinitWorker: @unchecked Sendable {
     // Unchecked: see above.
 
-    /// The item that the thread reclaims, if it has one.
+    /// The item that the thread reclaims; nil if it has none.
     var taken: DestructionQueues.Taken?
 
-    /// The thread's clock, once the thread runs, and its value at the last call of
+    /// The thread's clock, which is nil before the thread runs, and its value at the last call of
     /// `newProcessorTime()`.
     private var clock: ProcessorClock?
     private var seen = Duration.zero

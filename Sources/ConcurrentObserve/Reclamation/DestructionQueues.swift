@@ -5,12 +5,13 @@ import Synchronization
 /// The items that wait for the deinit threads. Each source has a queue, and the queues are served
 /// in turn.
 ///
-/// One thread takes an item of a source; the next thread takes an item of the next source. So a
-/// source with many items, or with slow ones, delays only its own items. (Fair queueing: Nagle, "On
-/// Packet Switches With Infinite Storage", RFC 970, 1985.) A source may occupy as many threads, and
-/// may have as many waiting items, as it leaves for the others: if it is the only one, it gets half
-/// of either. However many sources are blocked, the next one finds room. (Choudhury and Hahne,
-/// "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches", 1998.)
+/// One thread takes an item of a source; the next thread takes an item of the next source.
+/// Therefore a source with many items, or with slow ones, delays only its own items. (Fair
+/// queueing: Nagle, "On Packet Switches With Infinite Storage", RFC 970, 1985.) A source may occupy
+/// as many threads, and may have as many waiting items, as it leaves for the others: if it is the
+/// only one, it gets half of either. However many sources are blocked, the next one finds room.
+/// (Choudhury and Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches",
+/// 1998.)
 ///
 /// The waiting items of all sources that are not crowded have a separate limit, because there may
 /// be very many such sources with one item each. Blocked sources are crowded, and do not use up
@@ -65,7 +66,7 @@ internal final class DestructionQueues: @unchecked Sendable {
         if !isFull, waiting - waitingInCrowds > Self.roomForAll { setFull(true) }
     }
 
-    /// The next queue that may have another thread, if there is one.
+    /// The next queue that may have another thread; nil if there is none.
     var next: DestructionQueue? {
         var queue = first
         while let candidate = queue, !mayHaveThread(candidate) { queue = candidate.next }
@@ -216,7 +217,7 @@ internal final class DestructionQueue {
     /// Identifies the source: see `Retirable.sourceAddress`.
     let sourceAddress: UInt
 
-    /// The run from which the next item is taken, if anything waits.
+    /// The run from which the next item is taken; nil if nothing waits.
     private var run: RetiredRun?
     /// The runs after it, from `index` on.
     private var runs: [RetiredRun] = []
@@ -230,7 +231,7 @@ internal final class DestructionQueue {
 
     // Only `DestructionQueues` writes the following.
     var isListed = false
-    /// The next queue in the order of service.
+    /// The next queue in the order of service; nil for the last.
     var next: DestructionQueue?
 
     init(sourceAddress: UInt) { self.sourceAddress = sourceAddress }

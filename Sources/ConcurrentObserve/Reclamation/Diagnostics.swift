@@ -28,9 +28,9 @@ public struct ConcurrentObserveDiagnostics: Sendable {
     /// after they began, since the process began. A service that keeps its tokens has none: see
     /// <doc:Troubleshooting>.
     ///
-    /// The library measures the time in quarters of a second, and stores it in 12 bits. So it also
-    /// counts an observation whose token is released in the first second after a multiple of 17
-    /// minutes.
+    /// The library measures the time in quarters of a second, and stores it in 12 bits. Therefore
+    /// it also counts an observation whose token is released in the first second after a multiple
+    /// of 17 minutes.
     public let tokensReleasedEarly: Int
 
     /// The number of events that overload policies dropped, or whose delivery had not begun when

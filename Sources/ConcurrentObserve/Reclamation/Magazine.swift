@@ -94,7 +94,7 @@ import Synchronization
         unsafe slots + Int(number % Self.capacity)
     }
 
-    /// Whether the magazine is empty. Any thread. For the owner, the answer includes everything
+    /// Whether the magazine is empty. Any thread. If the owner asks, the answer includes everything
     /// that it has put in.
     var isEmpty: Bool {
         // Relaxed, both: the barrier before the call orders them, or the caller checks again.

@@ -38,7 +38,7 @@ internal struct MagazineReleases {
                 let begun = unsafe magazine.pointee.releasesBegun.load(ordering: .relaxed)
                 var wait = Backoff()
                 // Acquire: as in current(); references that were handed over are on their thread's
-                // stack. Both numbers only grow, and `releasesBegun` is ahead by at most one.
+                // stack. Both numbers only grow, and `releasesBegun` is larger by at most one.
                 while hasEnded, unsafe begun != magazine.pointee.releasesEnded.load(ordering: .acquiring),
                     unsafe begun == magazine.pointee.releasesBegun.load(ordering: .relaxed)
                 {

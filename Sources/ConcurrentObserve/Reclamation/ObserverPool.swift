@@ -5,9 +5,9 @@ import Synchronization
 /// Reclaimed observers without references, kept for reuse.
 ///
 /// One thread registers an observer, and a thread of the library later releases it. The `malloc` of
-/// the first and the `free` of the second would contend for every observer. So the thread that
-/// drops the last reference keeps the item. When it has a full chunk, it puts the chunk into the
-/// depot. A thread that needs an item takes a whole chunk from there. (Bonwick and Adams,
+/// the first and the `free` of the second would contend for every observer. Therefore the thread
+/// that drops the last reference keeps the item. When it has a full chunk, it puts the chunk into
+/// the depot. A thread that needs an item takes a whole chunk from there. (Bonwick and Adams,
 /// "Magazines and Vmem", 2001: a chunk is a magazine of one size.)
 ///
 /// Chunks are put into the depot's places and taken out as a whole, so no thread follows the links
@@ -131,7 +131,7 @@ internal enum ObserverPool {
 extension UnsafeMutablePointer<ThreadRecord> {
     /// Empties the thread's pool. Only the owner calls it, when it exits.
     ///
-    /// The release of an item keeps it once more: see `ObserverPool.keep(_:)`. So items that fill a
+    /// The release of an item keeps it once more: see `ObserverPool.keep(_:)`. Items that fill a
     /// chunk go to the depot if there is room, and the rest are freed.
     func releasePooled() {
         // Safe: records are never freed.

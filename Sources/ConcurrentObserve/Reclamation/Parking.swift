@@ -6,8 +6,8 @@ import Synchronization
 ///
 /// The thread announces that it parks, looks for work once more, and only then sleeps. A thread
 /// that brings work publishes the work first, and then reads whether the other thread is parked.
-/// All four steps are sequentially consistent. So at least one of the two threads sees the other's
-/// store, and no work is lost.
+/// All four steps are sequentially consistent. Therefore at least one of the two threads sees the
+/// other's store, and no work is lost.
 internal struct Parking: ~Copyable {
     private let state = Atomic<State>(.absent)
 

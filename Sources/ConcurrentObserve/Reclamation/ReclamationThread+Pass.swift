@@ -27,8 +27,8 @@ extension ReclamationThread {
                 return PassResult(took: 0, stillHeld: 0, keepsBoxes: keepsBoxes)
             }
 
-            // Everything in the batch was out of reach before it was taken. So the barrier follows
-            // the taking, and the scan follows the barrier.
+            // No new pass could reach the items of the batch when they were taken. Therefore the
+            // barrier follows the taking, and the scan follows the barrier.
             if sorted.needsGracePeriod {
                 waitForGracePeriod()
                 gracePeriods.add(1, ordering: .relaxed)  // Relaxed: a statistic.

@@ -7,8 +7,8 @@ extension ReclamationThread {
     func waitUntilTaken() {
         let ticket = taken.ticket()
         guard Self.wake(urgently: true) else {
-            // The system cannot start a thread. So this thread makes the pass; otherwise every
-            // further retirement would wait its ten milliseconds without effect.
+            // The system cannot start a thread. This thread makes the pass; otherwise every further
+            // retirement would wait its ten milliseconds without effect.
             pass()
             return
         }
@@ -62,7 +62,7 @@ extension ReclamationThread {
             // would only compete with these for processors.
             let needsPass = !batches.hasBegun(target) || !isRunning
             if needsPass, !Self.wake(urgently: true) {
-                // The system cannot start a thread. So this thread makes the pass, and tries again
+                // The system cannot start a thread. This thread makes the pass, and tries again
                 // later.
                 pass()
                 limit = min(limit ?? Self.longestPause, Self.longestPause)

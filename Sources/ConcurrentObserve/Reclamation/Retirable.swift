@@ -74,7 +74,7 @@ internal class Retirable: @unchecked Sendable {
     ///   becomes an item without a link.
     init(reference: UInt) { word = reference | 1 }
 
-    /// Retains the item.
+    /// Makes a value that holds the item, and retains the item.
     init(_ item: Retirable) {
         // Safe: an address, and the reference that belongs to it.
         word = unsafe UInt(bitPattern: Unmanaged.passRetained(item).toOpaque())
@@ -126,8 +126,8 @@ extension Retirable {
     }
 }
 
-/// A list of retired items, linked through the items. So moving them from list to list needs no
-/// memory.
+/// A list of retired items, linked through the items. Therefore moving them from list to list needs
+/// no memory.
 ///
 /// It has one owner at a time. It is copyable only because elements of an array must be.
 internal struct RetiredList {

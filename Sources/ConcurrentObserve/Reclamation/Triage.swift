@@ -50,7 +50,7 @@ internal struct Triage {
                     _ = isReclaimedHere(RetiredWork(item: item, batch: batch))
                 }
             } else {
-                // No callback runs anywhere, so none of these items needs a look at the frames.
+                // No callback runs anywhere, so none of these items is looked up in the frames.
                 withUserCode.append(
                     RetiredRun(items: observers.items, batch: batch, sourceAddress: observers.sourceAddress)
                 )
