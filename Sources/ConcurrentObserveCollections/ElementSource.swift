@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// P1 to P25, as in (P5), are the promises of the library's article Contract.
+
 #if Collections
 public import ConcurrentObserve
 public import HashTreeCollections

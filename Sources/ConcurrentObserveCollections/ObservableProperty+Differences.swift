@@ -53,7 +53,7 @@ extension ObservableProperty {
             for (key, _) in difference.removed { tokens.byKey[key] = nil }
             let assigned = difference.updated.map { ($0.key, $0.new) } + difference.inserted.map { ($0.key, $0.value) }
             for (key, value) in assigned where observation.isActive {
-                // Before the next begins, so that no change is delivered to both.
+                // Before the next observation begins, so that no change is delivered to both.
                 tokens.byKey[key] = nil
                 tokens.byKey[key] = observe(key, value)
             }

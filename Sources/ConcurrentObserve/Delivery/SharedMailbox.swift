@@ -153,7 +153,7 @@ extension SharedMailbox {
             hasFlushes.store(!mailbox.flushes.isEmpty, ordering: .relaxed)
         }
         // The observation may have ended, and its mailbox not be closed yet. Then the reclamation
-        // thread must do that without delay.
+        // thread must close it without delay.
         if let observer, !observer.isMarkedActive { ReclamationThread.wake(urgently: true) }
     }
 }
@@ -182,8 +182,8 @@ internal final class Discarded<Event: Sendable>: Retirable, @unchecked Sendable 
     override var sourceAddress: UInt { owner }
     override func reclaim() { events = RingBuffer() }
 
-    /// Takes over `events`, which is empty afterwards, and retires it. The caller has no copy.
-    /// Under no lock.
+    /// Takes over `events`, which is empty afterwards, and retires it. The caller has no copy, and
+    /// holds no lock.
     @usableFromInline
     static func discard(_ events: inout RingBuffer<Event>, of owner: AnyObject) {
         if !_isPOD(Event.self), !events.isEmpty { ThreadRecord.retire(Discarded(&events, of: owner)) }

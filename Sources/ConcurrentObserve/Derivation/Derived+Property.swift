@@ -83,9 +83,9 @@ extension Derived: ObservableProperty {
     /// it last ran. From then on each change of what the function read last evaluates it. (P1, P4,
     /// P24)
     ///
-    /// A read never delivers a change. A thread that changes a source or begins an observation
-    /// does, or a thread of the library. `.prior` is not delivered: the value is not known before
-    /// the change.
+    /// A read never delivers a change. Changes are delivered on a thread that changes a source or
+    /// begins an observation, or on a thread of the library. `.prior` is not delivered: the value
+    /// is not known before the change.
     ///
     /// - Complexity: O(roots).
     @inlinable

@@ -10,7 +10,7 @@ import CPlatform
 /// library reads a flag, which a handler sets in the child, and traps if it is set. The parent
 /// notices nothing.
 internal enum Fork {
-    /// Whether the process is the child of one that had used the library before.
+    /// Whether the process is the child of a process that had used the library before the fork.
     static var isInChild: Bool { cplatform_is_child() }
 
     /// Notes that the process has used the library. Called before anything is made that has a lock.

@@ -22,7 +22,10 @@ internal struct BoxHeader {
 extension Box {
     /// Allocates a box. The caller owns the only reference.
     ///
-    /// - Parameter units: The room for the value, in units of 16 bytes.
+    /// - Parameters:
+    ///   - units: The room for the value, in units of 16 bytes.
+    ///   - type: See `BoxHeader`.
+    ///   - link: See `BoxHeader`.
     @inline(never)
     static func make(units: Int, type: UInt, link: UInt) -> UInt {
         let box = create(minimumCapacity: units) { _ in BoxHeader(type: type, link: link) }

@@ -48,7 +48,9 @@ internal final class DestructionQueues: @unchecked Sendable {
 
     /// The largest number of busy threads, for all sources together.
     static var mostThreads: Int { 256 }
-    /// The largest number of waiting items of all crowded sources, and of all others. (P16)
+    /// The common limit: if all sources that are not crowded together have more waiting items,
+    /// threads that retire for any source pause. The room of one source is computed from it, too:
+    /// see `room(for:)`. (P16)
     private static var roomForAll: Int { 65_536 }
     /// The number of items that one source may always have waiting, however many items of other
     /// sources wait. (P16)
