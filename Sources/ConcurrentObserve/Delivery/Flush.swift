@@ -68,6 +68,9 @@ extension [Flush] {
 
 /// A mailbox that a task can wait for.
 internal protocol FlushableMailbox: AnyObject, Sendable {
+    /// Where the events are delivered, for diagnostics: "on an actor".
+    var place: String { get }
+
     /// Calls `body` under the mailbox's lock with its flushes, and with the number of events that
     /// must leave the mailbox before a flush that begins now is over; nil if it is over at once.
     func withFlushes(_ body: (_ flushes: inout [Flush], _ target: UInt64?) -> Void)

@@ -127,7 +127,7 @@ extension ObserverRegistry {
         let receiver = observation.receiver()
         let sourceObserver = observers.makeObserver(of: .mailboxes(), holding: HeldObject(receiver), owner: owner)
         let token = observation.join(sourceObserver)
-        sourceObserver.register()
+        sourceObserver.register(of: Event.self)
         observation.hasJoined()
         return token
     }
@@ -157,7 +157,7 @@ extension ObserverRegistry {
         let receiver = subscription.receiver { (event: Event) in event }
         let sourceObserver = observers.makeObserver(of: .mailboxes(), holding: HeldObject(receiver))
         subscription.join(sourceObserver)
-        sourceObserver.register()
+        sourceObserver.register(of: Event.self)
         return source.take(keeping: ObservationToken(sourceObserver))
     }
 }

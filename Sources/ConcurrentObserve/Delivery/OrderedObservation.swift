@@ -42,6 +42,15 @@ internal final class OrderedObservation<Event: Sendable>: SharedMailbox<Event>, 
     /// Ends the list, whose memory is about to be freed: its core must not clean it up any more.
     deinit { observers.endSource(.cancelled) }
 
+    override var place: String {
+        switch delivery.kind {
+        case .inline: "inline"
+        case .serial: "one at a time"
+        case .queue(let queue): "on queue '\(queue.label)'"
+        case .isolated: "on an actor"
+        }
+    }
+
     @usableFromInline
     override func begin() {
         switch delivery.kind {

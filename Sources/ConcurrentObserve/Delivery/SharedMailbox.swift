@@ -35,6 +35,8 @@ internal class SharedMailbox<Event: Sendable>: FlushableMailbox, @unchecked Send
         unsafe mailbox = Mailbox(buffering, counter, succession, consumer)
     }
 
+    var place: String { "in a sequence" }
+
     /// Wakes the consumer, which was parked. Called once for each time that it parks, under no
     /// lock.
     @usableFromInline

@@ -92,6 +92,8 @@ internal final class Collector {
         /// Watches for changes of these sources by the evaluating thread; nil unless such changes
         /// are suspected.
         var watch: SelfWatch?
+        /// The notes that the last commit has replaced, until no lock is held.
+        var notes: RunNotes?
         /// The function that `weaken` has stored; nil before that.
         var weakFunction: WeakFunction?
     }

@@ -15,6 +15,9 @@ internal protocol DerivationRoot: CommitMember {
     /// The address of the version, in the memory of the property.
     var address: UInt { get }
 
+    /// The property's label, or an empty string.
+    var label: String { get }
+
     /// Registers a link, which is called with every change that begins afterwards.
     func register(_ link: LinkedPath) -> Observer
 
@@ -167,6 +170,9 @@ internal class OtherDependency: @unchecked Sendable {
     /// of the property's type, so the caller must hold no lock. (P5)
     var version: UInt64 { preconditionFailure("a dependency has a version") }
 
+    /// The type of the source, for explanations.
+    var name: String { preconditionFailure("a dependency has a type") }
+
     /// Attaches an observer that calls `follower` with every change. Returns nil if the source is
     /// gone.
     func attach(_ follower: LinkFollower) -> ObservationToken? { preconditionFailure("a dependency is observed") }
@@ -180,10 +186,24 @@ internal final class OtherProperty<Property: ObservableProperty>: OtherDependenc
 
     override var version: UInt64 { source.withHeld(for: self) { $0.version } ?? .max }
 
+    override var name: String { String(describing: Property.self) }
+
     override func attach(_ follower: LinkFollower) -> ObservationToken? {
         let observer = PropertyObserver<Property.Value>([], .inline(.plain { _ in follower.settle(becauseOf: nil) }))
         let token = source.withHeld(for: self) { $0.attach(observer) }
+        token?.observer.companion = FollowerCompanion(follower)
         token?.onEnd { [weak follower] end in if end == .sourceDeleted { follower?.rootIsGone() } }
         return token
+    }
+}
+
+/// Says which derived value an observer of an other source belongs to.
+internal final class FollowerCompanion: ObservationCompanion, @unchecked Sendable {
+    // Unchecked: a weak reference is read by any thread.
+    private(set) weak var follower: LinkFollower?
+
+    init(_ follower: LinkFollower) {
+        self.follower = follower
+        super.init()
     }
 }

@@ -25,6 +25,9 @@ internal final class DerivationKeeper: @unchecked Sendable {
     /// successor names is gone.
     var node: DerivationNode? { original.object(as: DerivationNode.self) ?? awaitSuccessor() }
 
+    /// The derived value, or its successor, if there is one now. Does not wait.
+    var presentNode: DerivationNode? { original.object(as: DerivationNode.self) ?? presentSuccessor }
+
     /// The successor; nil if the original has none, or has not been released yet. Unlike `node`,
     /// this does not wait for the original's `deinit`.
     var presentSuccessor: DerivationNode? { lock.withLock { successor } }

@@ -24,9 +24,13 @@ extension DerivationNode {
         let other = collector.hasReadItsSet ? nil : collector.otherSet(self)
         let set = other?.words ?? collector.state.base!
         var replaced = Replaced()
+        let isRecorded = ObservationScope.recordingNumber != 0
         let present = lock.withLock {
-            isPresentLocked(base) ? publish(set, collector, after: base, &replaced) : .none
+            guard isPresentLocked(base) else { return Present.none }
+            if isRecorded { noteRunLocked(of: collector, set, after: base) }
+            return publish(set, collector, after: base, &replaced)
         }
+        if isRecorded { collector.releaseNotes(of: self) }
         if present.isNone {
             discard(collector)
         } else if !collector.outcome.isInline || replaced.set != 0 {

@@ -40,6 +40,8 @@ public class _DerivationNode: @unchecked Sendable {
     /// The keeper; nil before the first observation or sequence needs one. Not retained. Guarded by
     /// `lock`.
     final weak var presentKeeper: DerivationKeeper?
+    /// Notes about the last run of the function; nil unless runs were recorded. Guarded by `lock`.
+    final var notes: RunNotes?
     /// Whether the value belongs to a model. Its observations then end with the model.
     private final let modelMark = Atomic(false)
     /// Retains what the function of a successor needs. Nil for others, and for a successor that
@@ -217,7 +219,8 @@ extension DerivationNode {
         Fork.isInChild ? retainPresent() : lock.withLock(retainPresent)
     }
 
-    private final func retainPresent() -> Present {
+    /// Returns the present evaluation. The caller must hold `lock`.
+    final func retainPresent() -> Present {
         // Relaxed: the lock orders the changes.
         let address = present.load(ordering: .relaxed)
         if address == 1 { return .none }

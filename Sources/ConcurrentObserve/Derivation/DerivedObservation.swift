@@ -5,7 +5,7 @@ import Synchronization
 /// The link at a root of an observed derived value. It does not retain the derived value.
 internal final class DerivationLink: LinkedPath, @unchecked Sendable {
     // Unchecked: `observer` belongs to the thread in the follower's drain loop.
-    private let follower: LinkFollower
+    let follower: LinkFollower
     private(set) var observer: Observer?
 
     init(_ follower: LinkFollower, at root: any DerivationRoot) {

@@ -82,6 +82,8 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
         super.init()
     }
 
+    override var pathCore: RegistryCore? { observers.existingCore }
+
     @usableFromInline
     override func linkHasChanged(_ deferred: inout LinkDeliveries) {
         settle(&deferred)

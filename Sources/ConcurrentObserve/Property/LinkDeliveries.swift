@@ -104,6 +104,9 @@ internal class LinkedPath: SourceWitness, @unchecked Sendable {
     // Unchecked: subclasses say how their properties are guarded.
     override init() {}
 
+    /// The core of the list of the path's observer; nil if this is no path's.
+    var pathCore: RegistryCore? { nil }
+
     /// Handles a change of the property. A path finds out which of its links has changed, and
     /// relinks itself. A derived value adds its evaluation to `deferred`.
     ///

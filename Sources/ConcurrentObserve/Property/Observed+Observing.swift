@@ -78,7 +78,7 @@ extension Observed: ObservableProperty {
         let (result, deferred) = mutation.withPublicationHeld(cell.latch.owner) {
             let present = cell.load()
             observer.since = present.version
-            return (prepare(present), observer.withCore { $0.attach(observer) })
+            return (prepare(present), observer.withCore { $0.attach(observer, of: Value.self) })
         }
         observer.withCore { $0.settle(deferred) }
         return result

@@ -76,12 +76,15 @@ internal final class LabelledRegistries: @unchecked Sendable {
     /// - Complexity: O(1) amortised.
     static func add(_ core: RegistryCore) { withCores { $0.append(WeakCore(core: core)) } }
 
+    /// The registries and properties that have a label and have not ended.
+    static var all: [RegistryCore] { withCores { $0.compactMap(\.core) } }
+
     /// Returns the label of the registry that has the observer at `address` in its table; nil if no
     /// labelled registry has it.
     ///
     /// - Complexity: O(labelled registries and their observers).
     static func label(ofObserverAt address: UInt) -> String? {
-        withCores { $0.compactMap(\.core) }.first { $0.has(observerAt: address) }?.label
+        all.first { $0.has(observerAt: address) }?.label
     }
 
     private static func withCores<Result>(_ body: (inout [WeakCore]) -> Result) -> Result {

@@ -2,12 +2,16 @@
 
 import Synchronization
 
-/// The observations of one test that have not finished: their closures are not destroyed.
+/// The observations of one test, or of the process, that have not finished: their closures are not
+/// destroyed.
 ///
 /// The product `ConcurrentObserveTesting` begins a scope for a test. While no scope exists, a
 /// registration loads a flag and does nothing else. An observation belongs to the scope of the task
 /// that makes it. A thread without a task-local scope, such as one of a queue, records in the only
 /// scope there is; if there are several, the observation is not recorded.
+///
+/// The product `ConcurrentObserveInspection` begins a scope of the process, to which every
+/// observation belongs as well.
 package final class ObservationScope: @unchecked Sendable {
     // Unchecked: `made` is guarded by `Scopes.shared.lock`.
 
@@ -16,6 +20,8 @@ package final class ObservationScope: @unchecked Sendable {
 
     /// The number of scopes that have begun and not ended.
     private static let count = Atomic<Int>(0)
+    /// The number of the process's scope, counted from 1; 0 while there is none.
+    private static let processNumber = Atomic<UInt>(0)
 
     /// Describes who makes an observation, for the report.
     private let origin: @Sendable () -> any Sendable
@@ -41,16 +47,46 @@ package final class ObservationScope: @unchecked Sendable {
         Scopes.withShared { $0.scopes.removeAll { $0 === self } }
     }
 
+    /// Begins to record the observations of the whole process, unless another scope does. Returns
+    /// whether this one does.
+    package func beginForProcess() -> Bool {
+        Scopes.withShared { shared in
+            guard shared.process == nil else { return false }
+            (shared.process, shared.lastProcessNumber) = (self, shared.lastProcessNumber + 1)
+            // Relaxed, both: as above.
+            Self.processNumber.store(shared.lastProcessNumber, ordering: .relaxed)
+            Self.count.add(1, ordering: .relaxed)
+            return true
+        }
+    }
+
+    /// Ends the recording of the process's observations, if there is one.
+    package static func endForProcess() {
+        // Released under no lock.
+        let ended = Scopes.withShared { shared -> [UInt: MadeObservation] in
+            guard let process = shared.process.take() else { return [:] }
+            // Relaxed, both: as above.
+            processNumber.store(0, ordering: .relaxed)
+            count.subtract(1, ordering: .relaxed)
+            defer { process.made = [:] }
+            return process.made
+        }
+        withExtendedLifetime(ended) {}
+    }
+
+    /// The process's scope, if there is one.
+    package static var ofProcess: ObservationScope? { Scopes.withShared { $0.process } }
+
     /// The observations that have not finished, in the order in which they were made. A path, a
     /// group and a mailbox have observers of their own, which are here, too.
     package var observations: [MadeObservation] {
         Scopes.withShared { _ in made.values.filter { !$0.observer.isFinished } }.sorted { $0.number < $1.number }
     }
 
-    /// Whether a scope has begun and not ended.
-    package static var exists: Bool { isRecording }
+    /// Whether a scope of a test has begun and not ended.
+    package static var exists: Bool { Scopes.withShared { !$0.scopes.isEmpty } }
 
-    /// The only scope there is; nil if there are several, or none.
+    /// The only scope of a test; nil if there are several, or none.
     package static var only: ObservationScope? {
         Scopes.withShared { $0.scopes.count == 1 ? $0.scopes[0] : nil }
     }
@@ -60,6 +96,8 @@ package final class ObservationScope: @unchecked Sendable {
 package struct MadeObservation: Sendable {
     let observer: Observer
     let number: Int
+    /// The type of the source's values or events; nil if the source is a list of the library's own.
+    let value: (any Sendable.Type)?
     /// The description that the scope's `origin` returned.
     package let origin: any Sendable
 
@@ -67,6 +105,10 @@ package struct MadeObservation: Sendable {
     /// source stays active while the last callback runs. Therefore the observation that it feeds
     /// decides.
     package var isActive: Bool { observer.isActive && observer.counted != nil }
+
+    /// Whether the observation is one that the program has made, and not one that the library needs
+    /// for it.
+    package var isOfProgram: Bool { !observer.isForeign && observer.counted === observer }
 
     /// The label of the observation, or, if it has none, of its source; empty if neither has.
     package var label: String { LabelledObservations.label(of: observer) ?? observer.core.label }
@@ -80,18 +122,28 @@ extension ObservationScope {
         count.load(ordering: .relaxed) != 0
     }
 
+    /// The number of the process's scope; 0 while there is none.
+    static var recordingNumber: UInt {
+        // Relaxed: as above.
+        processNumber.load(ordering: .relaxed)
+    }
+
     /// Records an observer that is about to be registered. The caller holds no lock but the
     /// property's mutation lock.
     @inline(never)
-    static func record(_ observer: Observer) {
-        guard let scope = current ?? only else { return }
-        let (origin, address) = (scope.origin(), observer.address)
+    static func record(_ observer: Observer, of value: (any Sendable.Type)?) {
+        (current ?? only)?.record(observer, of: value)
+        ofProcess?.record(observer, of: value)
+    }
+
+    private func record(_ observer: Observer, of value: (any Sendable.Type)?) {
+        let (origin, address) = (origin(), observer.address)
         Scopes.withShared { _ in
-            scope.lastNumber += 1
-            scope.made[address] = MadeObservation(observer: observer, number: scope.lastNumber, origin: origin)
+            lastNumber += 1
+            made[address] = MadeObservation(observer: observer, number: lastNumber, value: value, origin: origin)
         }
         // The listener runs before the observer is recycled for another observation.
-        if observer.whenFinished({ _ in scope.forget(address) }) != nil { scope.forget(address) }
+        if observer.whenFinished({ [self] _ in forget(address) }) != nil { forget(address) }
     }
 
     private func forget(_ address: UInt) {
@@ -108,6 +160,8 @@ private final class Scopes: @unchecked Sendable {
 
     private let lock = Lock()
     var scopes: [ObservationScope] = []
+    var process: ObservationScope?
+    var lastProcessNumber: UInt = 0
 
     private init() {}
 

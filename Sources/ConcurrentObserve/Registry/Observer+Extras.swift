@@ -118,6 +118,16 @@ extension Observer {
         if let body { ThreadRecord.withUserCode { body() } }
     }
 
+    /// The object in the list of links that the observer holds; nil in another list. The
+    /// observation must not have ended. The caller must hold the core's lock.
+    var witnessLocked: SourceWitness? {
+        guard knownMark.list == .links else { return nil }
+        // Safe: the content is destroyed only after the end, which takes the lock. It is a
+        // `HeldObject` of a subclass of `SourceWitness`.
+        return unsafe UnsafePointer<Unmanaged<SourceWitness>>(bitPattern: address &+ UInt(Self.objectOffset))
+            .unsafelyUnwrapped.pointee.takeUnretainedValue()
+    }
+
     /// Whether the observer belongs to an observation of another source.
     var isForeign: Bool { knownMark.contains(.isForeign) }
 

@@ -67,8 +67,11 @@ internal class Observer: Retirable, @unchecked Sendable {
     }
 
     /// Adds the observer to its source. The closure must be stored already. (P1)
+    ///
+    /// - Parameter value: The type of the source's events; nil if the source is a list of the
+    ///   library's own.
     @usableFromInline
-    final func register() { withCore { $0.append(self) } }
+    final func register(of value: (any Sendable.Type)? = nil) { withCore { $0.append(self, of: value) } }
 
     // MARK: Retirable
 

@@ -127,7 +127,7 @@ extension ObserverRegistry {
     @usableFromInline
     internal func start(_ observer: consuming Observer) -> ObservationToken {
         let token = observer.takeToken()
-        observer.register()
+        observer.register(of: Event.self)
         if let token { return token }
         return ObservationToken(observer)
     }

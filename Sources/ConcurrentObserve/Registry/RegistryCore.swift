@@ -66,7 +66,7 @@ import Synchronization
     ///
     /// - Complexity: O(1) amortised.
     @usableFromInline
-    func append(_ observer: Observer) { settle(attach(observer)) }
+    func append(_ observer: Observer, of value: (any Sendable.Type)? = nil) { settle(attach(observer, of: value)) }
 
     /// The work that remains after a registration, and that must be done under no lock.
     @usableFromInline
@@ -77,9 +77,12 @@ import Synchronization
 
     /// Does the part of `append` that may run under another lock of the source: adds the observer
     /// under `lock`, and returns the rest of the work.
+    ///
+    /// - Parameter value: The type of the source's values or events; nil if the source is a list of
+    ///   the library's own.
     @usableFromInline
-    func attach(_ observer: Observer) -> DeferredActions {
-        if ObservationScope.isRecording { ObservationScope.record(observer) }
+    func attach(_ observer: Observer, of value: (any Sendable.Type)? = nil) -> DeferredActions {
+        if ObservationScope.isRecording { ObservationScope.record(observer, of: value) }
         return lock.withLock {
             ThreadRecord.countLiveObserver(1)
             let mark = observer.knownMark

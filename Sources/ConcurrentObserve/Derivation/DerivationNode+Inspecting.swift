@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// The facts about a derived value's evaluations that are known, for an explanation.
+package struct InspectedDerivation: Sendable {
+    /// The file and the line that made the derived value.
+    package let place: String
+    package let isEvaluated: Bool
+    /// How many runs were recorded; nil if no recording goes on.
+    package let runs: Int?
+    /// The sources that the last evaluation has read, in the order of their first reads.
+    package let reads: [InspectedRead]
+    /// The sources that the evaluation before the last run has read, and the last one has not.
+    package let left: [InspectedRead]
+}
+
+/// A source that a derived value's function has read.
+package struct InspectedRead: Sendable {
+    /// The label in quotes; the place of a derived value; or the type.
+    package let name: String
+    /// The version that the evaluation before the last run has read; nil if that is not known, or
+    /// if it has not read the source.
+    package fileprivate(set) var before: UInt64?
+    package let version: UInt64
+    /// Whether the source has changed since it was read; nil if only a read shows it.
+    package let hasChanged: Bool?
+    /// Compared, not followed.
+    fileprivate let address: UInt
+}
+
+extension DerivationNode {
+    /// Describes the last evaluation, and the run before it as far as that was recorded. It
+    /// evaluates nothing. Any thread, under no lock.
+    ///
+    /// The version of another source runs code of that source's type. Inside the function of a
+    /// derived value it is not read, since that code could need this value. (P25)
+    package final func inspect() -> InspectedDerivation {
+        ThreadRecord.withUserCode {
+            let recording = ObservationScope.recordingNumber
+            let (kept, present) = lock.withLock { () -> (RunNotes?, ReadVersions?) in
+                let present = retainPresent()
+                return (notes, present.isNone ? nil : ReadVersions(locked: present))
+            }
+            let noted = recording != 0 && kept?.recording == recording ? kept : nil
+            var reads = present.map(describe) ?? []
+            let before = noted?.before.map(describe) ?? []
+            for index in reads.indices {
+                reads[index].before = before.first { $0.address == reads[index].address }?.version
+            }
+            return InspectedDerivation(
+                place: place.text,
+                isEvaluated: present != nil,
+                runs: recording == 0 ? nil : noted?.runs ?? 0,
+                reads: reads,
+                left: before.filter { read in !reads.contains { $0.address == read.address } }
+            )
+        }
+    }
+
+    /// Describes what the function itself has read in an evaluation. What a derived value among
+    /// that was made from is not included.
+    private final func describe(_ versions: ReadVersions) -> [InspectedRead] {
+        let (set, words) = (versions.set, versions.set.words)
+        let roots = words.count == 0 ? [] : self.roots(of: set)
+        let changed = (0..<words.count).map { DependencySet.version(at: words.address($0)) != versions.roots[$0] }
+        var reads: [InspectedRead] = []
+        var (nextOther, directOthers) = (0, 0)
+        func add(_ read: InspectedRead) {
+            if !reads.contains(where: { $0.address == read.address }) { reads.append(read) }
+        }
+        func addRoot(_ index: Int) {
+            let root = roots[index].root
+            let name = root.map { $0.label.isEmpty ? String(describing: type(of: $0)) : "'\($0.label)'" }
+            add(
+                InspectedRead(
+                    name: name ?? "a property that is gone",
+                    version: versions.roots[index],
+                    hasChanged: changed[index],
+                    address: words.address(index)
+                )
+            )
+        }
+        func addOther() {
+            let other = set.details!.others[nextOther]
+            let isKnown = !EvaluationStack.current.isEvaluating
+            add(
+                InspectedRead(
+                    name: other.name,
+                    version: versions.others[nextOther],
+                    hasChanged: isKnown ? other.version != versions.others[nextOther] : nil,
+                    // Each evaluation has its own reference: their order is all that is known.
+                    address: .max - UInt(directOthers)
+                )
+            )
+            (nextOther, directOthers) = (nextOther + 1, directOthers + 1)
+        }
+        guard let details = set.details, !details.steps.isEmpty else {
+            roots.indices.forEach(addRoot)
+            set.details?.others.indices.forEach { _ in addOther() }
+            return reads
+        }
+        for step in details.steps {
+            if step >= 0 {
+                addRoot(Int(step))
+            } else if step == ReadStep.other {
+                addOther()
+            } else {
+                let index = ReadStep.nodeIndex(step)
+                let node = details.nodes[index]
+                nextOther += node.set.details?.others.count ?? 0
+                add(
+                    InspectedRead(
+                        name: "derived value at \(node.node?.place.text ?? "a place that is gone")",
+                        version: versions.nodes[index],
+                        hasChanged: node.node.map { $0.load().version != versions.nodes[index] } == true
+                            ? true : node.indices.contains { changed[$0] } ? nil : false,
+                        address: node.address
+                    )
+                )
+            }
+        }
+        return reads
+    }
+}

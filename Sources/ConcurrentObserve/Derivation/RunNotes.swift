@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Why the function of a derived value ran the last time: what it had read before, and what it has
+/// read. The library takes notes while it records the process's observations.
+internal final class RunNotes: @unchecked Sendable {
+    // Unchecked: constants; any thread may use a set.
+
+    /// The number of the recording. The notes of an earlier recording are not continued.
+    let recording: UInt
+    /// How many runs of the function this recording has seen whose results were published.
+    let runs: Int
+    /// The evaluation before the run; nil if there was none.
+    let before: ReadVersions?
+    let last: ReadVersions
+
+    init(_ recording: UInt, after earlier: RunNotes?, _ before: ReadVersions?, _ last: ReadVersions) {
+        self.recording = recording
+        runs = 1 + (earlier?.recording == recording ? earlier!.runs : 0)
+        (self.before, self.last) = (before, last)
+    }
+}
+
+/// The versions that an evaluation has read, in the order of its set.
+internal struct ReadVersions {
+    let set: DependencySet
+    let roots: [UInt64]
+    let nodes: [UInt64]
+    let others: [UInt64]
+
+    /// Copies the versions of an evaluation. The caller must hold the derived value's lock, and the
+    /// evaluation must be the present one.
+    init(locked present: borrowing Present) {
+        let words = present.set
+        set = words.object
+        roots = (0..<words.count).map(words.rootVersion)
+        nodes = (0..<words.nodeCount).map(words.nodeVersion)
+        others = (set.details?.others ?? []).indices.map(words.otherVersion)
+    }
+
+    /// Copies the versions that a function has read.
+    init(_ collector: Collector, _ words: DependencyWords) {
+        set = words.object
+        roots = (0..<words.count).map { collector.state.versions[$0] }
+        nodes = (0..<words.nodeCount).map { collector.state.nodeVersions[$0] }
+        others = collector.state.collected.otherVersions
+    }
+}
+
+// MARK: - Taking notes
+
+extension DerivationNode {
+    /// Takes notes about a run whose result is about to be published, unless the function did not
+    /// run because nothing that it reads has changed. The caller must hold `lock`, and then call
+    /// `releaseNotes(of:)`.
+    @inline(never)
+    final func noteRunLocked(of collector: Collector, _ set: DependencyWords, after base: borrowing Present) {
+        if collector.outcome.isSame, collector.readsTheSame { return }
+        let before = base.isNone ? nil : ReadVersions(locked: base)
+        let last = ReadVersions(collector, set)
+        let new = RunNotes(ObservationScope.recordingNumber, after: notes, before, last)
+        (collector.state.notes, notes) = (notes, new)
+    }
+}
+
+extension Collector {
+    /// Releases the notes that a commit has replaced. They may own the last reference to a set,
+    /// whose release runs user code: a thread of the library does it. (P5)
+    @inline(never)
+    func releaseNotes(of derived: DerivationNode) {
+        guard let notes = state.notes.take() else { return }
+        var objects: [AnyObject] = [notes]
+        ThreadRecord.retire(DeferredAction(for: derived, releasing: &objects))
+    }
+}

@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// The graph of observations, for the product `ConcurrentObserveInspection`. Nothing here runs
+// unless the program asks for it.
+
+/// A source and its observers at one moment.
+package struct InspectedSource: Sendable {
+    package enum Kind: Sendable, Equatable { case property, registry, path, group, derived(place: String) }
+
+    /// Identifies the source among those of one look.
+    package let id: UInt
+    package let kind: Kind
+    /// The label, or an empty string.
+    package let label: String
+    /// The type of the values or events; nil if no observation of the source was recorded.
+    package let type: (any Sendable.Type)?
+    package let observers: [InspectedObserver]
+}
+
+/// An observer of a source at one moment.
+package struct InspectedObserver: Sendable {
+    package enum Kind: Sendable, Equatable {
+        case callback
+        case mailbox(place: String, DeliveryCounts)
+        /// Sets the target.
+        case binding
+        /// Is a part of the target: of a path, a group or a derived value.
+        case part
+        /// The last property of a path that begins elsewhere.
+        case pathEnd
+    }
+
+    package let kind: Kind
+    /// The label, or an empty string.
+    package let label: String
+    /// The source that changes because of the observed one; nil of a callback or a mailbox.
+    package let target: UInt?
+    /// How the observation was recorded; nil if it was not.
+    package let made: MadeObservation?
+}
+
+extension InspectedSource {
+    /// Returns these sources, and all that change because of them. Each is looked at by itself, so
+    /// the result may mix moments. Observations whose owners are dead end. (P13)
+    ///
+    /// - Parameter sources: The sources to begin with; nil stands for those that have a label, and
+    ///   those whose observation the process's scope has recorded.
+    /// - Complexity: O(sources and observers).
+    package static func all(from sources: [any ObservationSource]?) -> [InspectedSource] {
+        ThreadRecord.withUserCode {
+            let look = InspectionLook()
+            defer { look.releaseKept() }
+            return look.run(from: sources)
+        }
+    }
+}
+
+/// One look at the graph. A class, so that what it keeps has an owner when a thread of the library
+/// releases it.
+private final class InspectionLook {
+    private let made: [UInt: MadeObservation]
+    private var waiting: [(core: RegistryCore, kind: InspectedSource.Kind?)] = []
+    private var seen: Set<UInt> = []
+    private var found: [InspectedSource] = []
+    /// Objects of the observations, which the look must not be the last to release here. (P5)
+    private var kept: [AnyObject] = []
+
+    init() {
+        let observations = ObservationScope.ofProcess?.observations ?? []
+        made = Dictionary(observations.map { ($0.observer.address, $0) }) { first, _ in first }
+    }
+
+    func run(from sources: [any ObservationSource]?) -> [InspectedSource] {
+        if let sources {
+            for source in sources { addSource(source) }
+        } else {
+            for core in LabelledRegistries.all.sorted(by: { $0.label < $1.label }) { add(core) }
+            follow()
+            for one in made.values.sorted(by: { $0.number < $1.number }) where one.value != nil {
+                add(one.observer.core)
+                follow()
+            }
+        }
+        follow()
+        // The destination of a binding is shown even if nothing observes it.
+        let targets = Set(found.flatMap(\.observers).compactMap(\.target))
+        return found.filter { !$0.observers.isEmpty || targets.contains($0.id) }
+    }
+
+    /// Leaves the release of what was kept to a thread of the library.
+    func releaseKept() {
+        if !kept.isEmpty { ThreadRecord.retire(DeferredAction(for: self, releasing: &kept)) }
+    }
+
+    private func addSource(_ source: any ObservationSource) {
+        guard let source = source as? any InspectableSource, let core = source.inspectedCore else { return }
+        add(core, (source as? DerivationNode).map { .derived(place: $0.place.text) })
+    }
+
+    private func add(_ core: RegistryCore, _ kind: InspectedSource.Kind? = nil) {
+        if seen.insert(core.sourceAddress).inserted { waiting.append((core, kind)) }
+    }
+
+    private func follow() {
+        var next = 0
+        while next < waiting.count {
+            let (core, kind) = waiting[next]
+            next += 1
+            core.sweepOwners()
+            let live = core.liveObservers()
+            let observers = live.compactMap { inspect($0) }
+            let isProperty = live.allSatisfy { $0.knownMark.contains(.versioned) }
+            found.append(
+                InspectedSource(
+                    id: core.sourceAddress,
+                    kind: kind ?? (isProperty ? .property : .registry),
+                    label: core.label,
+                    type: live.compactMap { made[$0.address]?.value }.first,
+                    observers: observers
+                )
+            )
+        }
+        waiting = []
+    }
+
+    // MARK: Observers
+
+    private func inspect(_ observer: Observer) -> InspectedObserver? {
+        let core = observer.core
+        let parts = core.lock.withLock { () -> (Observer.Extras.Parts, SourceWitness?)? in
+            observer.isMarkedActive ? (Observer.Extras.Parts(locked: observer.extras), observer.witnessLocked) : nil
+        }
+        guard let (parts, witness) = parts else { return nil }
+        if let witness {
+            kept.append(witness)
+            if let link = witness as? DerivationLink { return part(observer, derived(link.follower)) }
+            if let path = (witness as? LinkedPath)?.pathCore { return part(observer, (path, .path)) }
+            return nil
+        }
+        if let companion = parts.companion { kept.append(companion) }
+        if let companion = parts.companion as? FollowerCompanion {
+            return companion.follower.flatMap { part(observer, derived($0)) }
+        }
+        if let delivery = parts.companion as? DeliveryState { return mailbox(observer, delivery) }
+        if let principal = parts.principal { return binding(observer, to: principal.core) }
+        if let dependents = parts.dependents { return feeder(observer, dependents) }
+        if observer.isForeign { return InspectedObserver(kind: .pathEnd, label: "", target: nil, made: nil) }
+        if let owner = parts.owner?.object {
+            kept.append(owner)
+            if let core = (owner as? any PathProperty)?.sharedCore { return binding(observer, to: core) }
+        }
+        return leaf(observer, .callback)
+    }
+
+    /// An observer that feeds a path, a mailbox or a group.
+    private func feeder(_ observer: Observer, _ dependents: RegistryCore) -> InspectedObserver? {
+        guard let fed = dependents.liveObservers().first else { return nil }
+        if let delivery = fed.delivery, !fed.knownMark.contains(.versioned) {
+            kept.append(delivery)
+            return mailbox(fed, delivery)
+        }
+        return part(observer, (dependents, fed.knownMark.contains(.versioned) ? .group : .path))
+    }
+
+    /// The property that has the results of an observed derived value.
+    private func derived(_ follower: LinkFollower) -> (RegistryCore, InspectedSource.Kind)? {
+        guard let node = (follower as? DerivedObservation)?.keeper.presentNode else { return nil }
+        kept.append(node)
+        guard let core = node.inspectedCore else { return nil }
+        return (core, .derived(place: node.place.text))
+    }
+
+    private func part(
+        _ observer: Observer,
+        _ target: (core: RegistryCore, kind: InspectedSource.Kind)?
+    ) -> InspectedObserver? {
+        guard let target else { return nil }
+        add(target.core, target.kind)
+        return InspectedObserver(kind: .part, label: "", target: target.core.sourceAddress, made: nil)
+    }
+
+    private func binding(_ observer: Observer, to core: RegistryCore) -> InspectedObserver {
+        add(core)
+        return leaf(observer, .binding, core.sourceAddress)
+    }
+
+    private func mailbox(_ observer: Observer, _ delivery: DeliveryState) -> InspectedObserver {
+        leaf(observer, .mailbox(place: delivery.mailbox?.place ?? "in a sequence", delivery.counter.counts))
+    }
+
+    private func leaf(
+        _ observer: Observer,
+        _ kind: InspectedObserver.Kind,
+        _ target: UInt? = nil
+    ) -> InspectedObserver {
+        InspectedObserver(
+            kind: kind,
+            label: LabelledObservations.label(of: observer) ?? "",
+            target: target,
+            made: made[observer.address]
+        )
+    }
+}
+
+extension Observer.Extras {
+    /// The extras that show the kind of an observation.
+    fileprivate struct Parts {
+        let (companion, dependents): (ObservationCompanion?, RegistryCore?)
+        let (principal, owner): (Observer?, WeakReference?)
+
+        /// The caller must hold the core's lock.
+        init(locked extras: Observer.Extras?) {
+            (companion, dependents) = (extras?.companion, extras?.dependents)
+            (principal, owner) = (extras?.principal, extras?.owner)
+        }
+    }
+}
+
+/// A source that a look can begin with.
+private protocol InspectableSource {
+    /// The core; nil if there has been no observer.
+    var inspectedCore: RegistryCore? { get }
+}
+
+extension Observed: InspectableSource {
+    fileprivate var inspectedCore: RegistryCore? { observers.existingCore }
+}
+
+extension WeakObserved: InspectableSource {
+    fileprivate var inspectedCore: RegistryCore? { storage.observers.existingCore }
+}
+
+extension ObserverRegistry: InspectableSource {
+    fileprivate var inspectedCore: RegistryCore? { observers.existingCore }
+}
+
+extension DerivationNode: InspectableSource {
+    /// The core of the property that has the results; nil unless the value is observed.
+    fileprivate final var inspectedCore: RegistryCore? {
+        lock.withLock { observation?.results.core }
+    }
+}
