@@ -37,6 +37,7 @@ let package = Package(
     platforms: [.macOS(.v15), .iOS(.v18)],
     products: [
         .module("ConcurrentObserve"),
+        .module("ConcurrentObserveInspection"),
         .module("ConcurrentObserveTesting"),
         // Each is empty unless its trait is on.
         .module("ConcurrentObserveMacros"),
@@ -105,8 +106,13 @@ let package = Package(
             dependencies: ["CPlatform", .target(name: "CURCU", condition: liburcu)],
             swiftSettings: settings
         ),
+        .target(name: "ConcurrentObserveInspection", dependencies: ["ConcurrentObserve"], swiftSettings: settings),
         // Needs swift-testing, of the toolchain.
-        .target(name: "ConcurrentObserveTesting", dependencies: ["ConcurrentObserve"], swiftSettings: settings),
+        .target(
+            name: "ConcurrentObserveTesting",
+            dependencies: ["ConcurrentObserve", "ConcurrentObserveInspection"],
+            swiftSettings: settings
+        ),
         // The package `Instrumented` has the same command over a copy of the library with seeded
         // bugs.
         .executableTarget(
@@ -201,7 +207,7 @@ let package = Package(
         .target(name: "HeapSize", path: "Tests/HeapSize"),
         .testTarget(
             name: "ConcurrentObserveTests",
-            dependencies: ["ConcurrentObserve", "ConcurrentObserveTesting", "HeapSize"],
+            dependencies: ["ConcurrentObserve", "ConcurrentObserveInspection", "ConcurrentObserveTesting", "HeapSize"],
             swiftSettings: settings
         ),
         .testTarget(

@@ -180,6 +180,7 @@ run Example | diff "$root$out/expected" - || { echo "arm64.sh: README's example 
 echo "arm64.sh: README's example prints what README says"
 
 # Unoptimised, but the library.
+module ConcurrentObserveInspection "$sources/Sources/ConcurrentObserveInspection" "${strict[@]}"
 module ConcurrentObserveTesting "$sources/Sources/ConcurrentObserveTesting" "${strict[@]}" "${testing[@]}"
 tests="$root$sources/Tests/ConcurrentObserveTests"
 # The first looks into the library, which is not built for that. The second is about processes.
@@ -193,7 +194,7 @@ import Testing
 END
 echo 'module HeapSize { header "HeapSize.h" export * }' >"$root$sources/Tests/HeapSize/include/module.modulemap"
 program ConcurrentObserveTests "${strict[@]}" "${testing[@]}" -parse-as-library -Onone \
-    $(files "$sources/Tests/ConcurrentObserveTests" swift) "$out/ConcurrentObserveTesting.o"
+    $(files "$sources/Tests/ConcurrentObserveTests" swift) "$out"/ConcurrentObserve{Inspection,Testing}.o
 run ConcurrentObserveTests --filter "/P[0-9][0-9]"
 
 module ArgumentParserToolInfo "$sources/ArgumentParserToolInfo"

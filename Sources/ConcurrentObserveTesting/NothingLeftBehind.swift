@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConcurrentObserve
+import ConcurrentObserveInspection
 public import Testing
 
 /// Fails a test that leaves something of the library behind. Written `.leavesNothingBehind`.

@@ -7,7 +7,7 @@ enum PublicSymbols {
     static let modules = [
         "ConcurrentObserve", "ConcurrentObserveMacros", "ConcurrentObserveMetrics", "ConcurrentObserveLogging",
         "ConcurrentObserveServiceLifecycle", "ConcurrentObserveConfiguration", "ConcurrentObserveCollections",
-        "ConcurrentObserveTesting",
+        "ConcurrentObserveInspection", "ConcurrentObserveTesting",
     ]
 
     /// Where the optional parts are built already if Scripts/traits.sh has run.
@@ -46,7 +46,7 @@ enum PublicSymbols {
         let begun = Date()
         // With the traits that Scripts/traits.sh has built: with others, everything would be built
         // again. Without `stress` and the tests.
-        let traits = modules.dropFirst().dropLast().map { $0.dropFirst("ConcurrentObserve".count) }
+        let traits = modules.dropFirst().dropLast(2).map { $0.dropFirst("ConcurrentObserve".count) }
             .joined(separator: ",")
         let build = ["build", "--scratch-path", scratch, "--traits", "default,\(traits)"]
         let environment = ["CONCURRENT_OBSERVE_TESTS": "traits"]

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import ConcurrentObserve
+
+extension Derived {
+    /// Explains why the function ran the last time, and whether a read would run it now.
+    ///
+    /// ```swift
+    /// print(verdict.explain())
+    /// // Server/Health.swift:28 ran 3 times. The last time 'errors' had changed.
+    /// //   'errors': version 4, before 3
+    /// //   'requests': version 9
+    /// // It is stale: 'requests' has changed since. It has 1 observation.
+    /// ```
+    ///
+    /// The versions before, and the number of runs, are known from `startRecording()` on. Any
+    /// thread, also inside a callback, and inside the function itself, where it explains the result
+    /// before. It does not run the function, and holds no lock when it reads the version of a
+    /// source of yours. It retains each source for a moment: if that was the last reference, the
+    /// source's `deinit` runs here.
+    ///
+    /// - Complexity: O(what the function has read).
+    public func explain() -> DerivedExplanation {
+        let inspected = inspect()
+        return DerivedExplanation(inspected, observationCount: observationCount)
+    }
+}
+
+/// Why the function of a derived value ran the last time. Its description is the explanation in
+/// words.
+public struct DerivedExplanation: Sendable, CustomStringConvertible {
+    /// A source that the function has read.
+    public struct Source: Sendable, Equatable {
+        /// The label in quotes; of a derived value its place; otherwise the type.
+        public let name: String
+        /// The version that was read before the last run; nil if it is not known, or if the source
+        /// was not read.
+        public let before: UInt64?
+        /// The version that was read last; nil if the last run has not read the source.
+        public let version: UInt64?
+        /// Whether the source has changed since; nil if only a read of the source shows it.
+        public let hasChanged: Bool?
+
+        /// Whether the last run read another version than the one before it.
+        public var isCause: Bool { before != nil && version != nil && before != version }
+    }
+
+    /// The file and the line that made the derived value, as in `Server/Health.swift:28`.
+    public let place: String
+    /// How often the function has run and its result was published; nil unless runs are recorded.
+    public let runs: Int?
+    /// The sources that the function has read last, in the order of its reads, then those that it
+    /// does not read any more. A derived value among them stands for all that it was made from.
+    public let sources: [Source]
+    /// The number of observations of the value.
+    public let observationCount: Int
+    private let isEvaluated: Bool
+
+    init(_ inspected: InspectedDerivation, observationCount: Int) {
+        place = inspected.place
+        runs = inspected.runs
+        sources =
+            inspected.reads.map { read in
+                Source(name: read.name, before: read.before, version: read.version, hasChanged: read.hasChanged)
+            }
+            + inspected.left.map { Source(name: $0.name, before: $0.version, version: nil, hasChanged: false) }
+        self.observationCount = observationCount
+        isEvaluated = inspected.isEvaluated
+    }
+
+    /// Whether a read would run the function: true if it has not run, or a source has changed
+    /// since. Nil if only a read of a derived value that the function reads, or of a source of
+    /// another kind, shows it.
+    public var isStale: Bool? {
+        if !isEvaluated || sources.contains(where: { $0.hasChanged == true }) { return true }
+        return sources.contains { $0.hasChanged == nil } ? nil : false
+    }
+
+    public var description: String {
+        guard isEvaluated else { return "\(place) has not run." }
+        let lines = sources.map { source in
+            let version = source.version.map { "version \($0)" } ?? "not read any more"
+            let before = source.before == source.version ? nil : source.before
+            return "  \(source.name): \(version)" + (before.map { ", before \($0)" } ?? "")
+        }
+        let observations = "It has \(observationCount) observation\(observationCount == 1 ? "" : "s")."
+        return (["\(place) \(history)"] + lines + ["\(state) \(observations)"]).joined(separator: "\n")
+    }
+
+    private var history: String {
+        guard let runs else { return "has run. Record runs to know why." }
+        if runs == 0 { return "has not run since the recording began." }
+        let count = "ran \(runs == 1 ? "once" : "\(runs) times")."
+        let causes = sources.filter(\.isCause).map(\.name)
+        if !causes.isEmpty { return "\(count) The last time \(list(causes)) had changed." }
+        if sources.contains(where: { $0.before != nil }) {
+            return "\(count) The last time a source had changed that it does not read any more."
+        }
+        return "\(count) It was the first time."
+    }
+
+    private var state: String {
+        func names(_ hasChanged: Bool?) -> String { list(sources.filter { $0.hasChanged == hasChanged }.map(\.name)) }
+        return switch isStale {
+        case true?: "It is stale: \(names(true)) has changed since."
+        case false?: "It is current."
+        case nil: "It may be stale: \(names(nil)) must be read to know."
+        }
+    }
+
+    private func list(_ names: [String]) -> String { names.joined(separator: ", ") }
+}

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import ConcurrentObserve
+
+/// The observations made by the same line of the program that have not ended: a leak, if there are
+/// more than the program needs, or older ones.
+public struct ObservationOrigin: Sendable, Equatable, CustomStringConvertible {
+    /// The file and the line that made the observations, as in `Session.swift:41`; without debug
+    /// information, the function.
+    public let place: String
+    /// The label of the oldest observation that has one, or whose source has one; nil if none has.
+    public let label: String?
+    /// How many of the observations have not ended.
+    public let count: Int
+    /// How long ago the first and the last of them were made.
+    public let ages: ClosedRange<Duration>
+
+    /// One line: the place, the count, the ages of the oldest and the newest, and the label.
+    public var description: String {
+        let name = label.map { " '\($0)'" } ?? ""
+        return "\(place)\(name): \(count), oldest \(seconds(ages.upperBound)), newest \(seconds(ages.lowerBound))"
+    }
+}
+
+/// A duration in seconds, with a digit behind the point.
+private func seconds(_ duration: Duration) -> String {
+    let tenths = Int(duration / .milliseconds(100))
+    return "\(tenths / 10).\(tenths % 10) s"
+}
+
+extension ConcurrentObserveDiagnostics {
+    /// Returns where the observations were made that have not ended: one element for each line of
+    /// the program, the line of the oldest observation first. Empty unless `startRecording()` was
+    /// called; observations from before that call are not included.
+    ///
+    /// An observation counts once, whatever the library needs for it. Observations whose owners are
+    /// dead end. (P13) Any thread, also inside a callback; never waits for user code.
+    ///
+    /// - Complexity: O(observations). Reads the debug information of each place once: some
+    ///   milliseconds, or seconds in a large program.
+    public static func observationsByOrigin() -> [ObservationOrigin] {
+        let observations = ObservationScope.ofProcess?.observations.filter { $0.isActive && $0.isOfProgram } ?? []
+        // The oldest first: so is each group.
+        return Dictionary(grouping: observations) { PlaceNames.place(of: $0) ?? "a place that is not known" }
+            .map { place, observations in
+                let ages = observations.compactMap { $0.recorded?.age }
+                return ObservationOrigin(
+                    place: place,
+                    label: observations.map(\.label).first { !$0.isEmpty },
+                    count: observations.count,
+                    ages: (ages.min() ?? .zero)...(ages.max() ?? .zero)
+                )
+            }
+            .sorted { ($1.ages.upperBound, $0.place) < ($0.ages.upperBound, $1.place) }
+    }
+}

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+
+public import ConcurrentObserve
+
+extension ConcurrentObserveDiagnostics {
+    /// Records from now on who makes observations, where and when, and why derived values are
+    /// computed. Any thread; a second call does nothing.
+    ///
+    /// Observations that were made before are not recorded, so a service calls this when it starts.
+    /// While the library records, each registration keeps the addresses of its calls, which takes
+    /// some microseconds, and each run of a derived value's function keeps the versions that it has
+    /// read. Otherwise a registration and a run each load one flag.
+    ///
+    /// - Parameter clock: Measures how long ago an observation was made. Its `now` is read while an
+    ///   observation begins: it must not use the library.
+    public static func startRecording(clock: some Clock<Duration> = ContinuousClock()) {
+        Origin.prepare()
+        let start = clock.now
+        let age = { @Sendable in start.duration(to: clock.now) }
+        _ = ObservationScope { RecordedOrigin(origin: .capture(), time: age(), now: age) }.beginForProcess()
+    }
+
+    /// Stops recording, and forgets what was recorded. Any thread.
+    public static func stopRecording() { ObservationScope.endForProcess() }
+}
+
+/// Who made an observation, and when.
+internal struct RecordedOrigin: Sendable {
+    let origin: Origin
+    /// The time since the recording began: when the observation was made, and now.
+    let time: Duration
+    let now: @Sendable () -> Duration
+
+    var age: Duration { now() - time }
+}
+
+extension MadeObservation {
+    var recorded: RecordedOrigin? { origin as? RecordedOrigin }
+}
