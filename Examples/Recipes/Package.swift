@@ -5,8 +5,8 @@ import PackageDescription
 
 /// Each is a program of its own; what it prints is in expected/NAME.txt.
 let recipes = [
-    "BoundSettings", "CacheInvalidation", "ConnectionState", "LimitsTogether", "ObservableFacade", "Permissions",
-    "ProgressReport", "SavedSettings", "ServiceHealth", "Transfers",
+    "AdminPage", "BoundSettings", "CacheInvalidation", "ConnectionState", "LimitsTogether", "ObservableFacade",
+    "Permissions", "ProgressReport", "SavedSettings", "ServiceHealth", "Transfers",
 ]
 
 // A package of its own, as a user's is.
@@ -19,7 +19,10 @@ let package = Package(
     targets: recipes.map { name in
         .executableTarget(
             name: name,
-            dependencies: [.product(name: "ConcurrentObserve", package: "ConcurrentObserve")]
+            dependencies: [
+                .product(name: "ConcurrentObserve", package: "ConcurrentObserve"),
+                .product(name: "ConcurrentObserveInspection", package: "ConcurrentObserve"),
+            ]
         )
     },
     swiftLanguageModes: [.v6]

@@ -219,6 +219,20 @@ extension Promises.ObservationGraphTests {
         #expect(text(car.speed, car.engine) == "nothing is observed")
     }
 
+    @Test("The article shows what the recipe prints, which is checked")
+    func article() throws {
+        let root = #filePath.components(separatedBy: "/Tests/").dropLast().joined(separator: "/Tests/")
+        let printed = try String(contentsOfFile: root + "/Examples/Recipes/expected/AdminPage.txt", encoding: .utf8)
+        let article = try String(
+            contentsOfFile: root + "/Sources/ConcurrentObserve/ConcurrentObserve.docc/EmbeddingInAService.md",
+            encoding: .utf8
+        )
+        let section = article.components(separatedBy: "\n## ").first { $0.hasPrefix("Who observes what") }
+        let shown = section?.components(separatedBy: "```text\n").dropFirst().first?.components(separatedBy: "```")
+            .first
+        #expect(shown.map { $0.count > 100 && printed.contains($0) } == true)
+    }
+
     @Test(
         "Graphviz accepts the graph",
         .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/dot"))
