@@ -27,6 +27,9 @@ let hasSeededBugs = Context.environment["CONCURRENT_OBSERVE_TESTS"] == "etcd-mut
 let liburcu = TargetDependencyCondition.when(platforms: [.linux], traits: ["LibURCU"])
 let isUsed = BuildSettingCondition.when(platforms: [.linux], traits: ["LibURCU"])
 
+/// With this trait the library itself knows what travels with a change.
+let tracing = TargetDependencyCondition.when(traits: ["Tracing"])
+
 extension Product {
     /// A library of one target, which has its name.
     static func module(_ name: String) -> Product { library(name: name, targets: [name]) }
@@ -46,6 +49,7 @@ let package = Package(
         .module("ConcurrentObserveServiceLifecycle"),
         .module("ConcurrentObserveConfiguration"),
         .module("ConcurrentObserveCollections"),
+        .module("ConcurrentObserveTracing"),
         .module("ConcurrentObserveEtcd"),
         .executable(name: "stress", targets: ["stress"]),
     ],
@@ -61,6 +65,7 @@ let package = Package(
             description: "Properties as a source of swift-configuration, and keys as properties."
         ),
         .trait(name: "Collections", description: "Dictionaries that are observed by key, with swift-collections."),
+        .trait(name: "Tracing", description: "The setter's context in deliveries, with swift-distributed-tracing."),
         .trait(
             name: "Etcd",
             description: "Properties that follow etcd, which builds grpc-swift-2.",
@@ -75,6 +80,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
         .package(url: "https://github.com/swift-server/swift-service-lifecycle", from: "2.13.0"),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
         .package(url: "https://github.com/grpc/grpc-swift-2", from: "2.4.3"),
         .package(url: "https://github.com/grpc/grpc-swift-protobuf", from: "2.4.1"),
         .package(url: "https://github.com/grpc/grpc-swift-nio-transport", from: "2.9.2"),
@@ -103,7 +109,11 @@ let package = Package(
 
         .target(
             name: "ConcurrentObserve",
-            dependencies: ["CPlatform", .target(name: "CURCU", condition: liburcu)],
+            dependencies: [
+                "CPlatform", .target(name: "CURCU", condition: liburcu),
+                .product(name: "Instrumentation", package: "swift-distributed-tracing", condition: tracing),
+                .product(name: "Logging", package: "swift-log", condition: tracing),
+            ],
             swiftSettings: settings
         ),
         .target(name: "ConcurrentObserveInspection", dependencies: ["ConcurrentObserve"], swiftSettings: settings),
@@ -179,6 +189,15 @@ let package = Package(
                     package: "swift-collections",
                     condition: .when(traits: ["Collections"])
                 ),
+            ],
+            swiftSettings: settings
+        ),
+        .target(
+            name: "ConcurrentObserveTracing",
+            dependencies: [
+                "ConcurrentObserve",
+                .product(name: "Tracing", package: "swift-distributed-tracing", condition: tracing),
+                .product(name: "Logging", package: "swift-log", condition: tracing),
             ],
             swiftSettings: settings
         ),
@@ -270,6 +289,15 @@ if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "traits" {
         .testTarget(
             name: "CollectionsTests",
             dependencies: ["ConcurrentObserveCollections", "ConcurrentObserveTesting"],
+            swiftSettings: settings
+        ),
+        .testTarget(
+            name: "TracingTests",
+            dependencies: [
+                "ConcurrentObserveTracing", "ConcurrentObserveTesting", "HeapSize",
+                .product(name: "InMemoryTracing", package: "swift-distributed-tracing", condition: tracing),
+                .product(name: "InMemoryLogging", package: "swift-log", condition: tracing),
+            ],
             swiftSettings: settings
         ),
         .testTarget(

@@ -14,7 +14,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
-readonly names="Macros Metrics Logging ServiceLifecycle Configuration Collections"
+readonly names="Macros Metrics Logging ServiceLifecycle Configuration Collections Tracing"
 # The tests of the optional parts, and not the library's own.
 export CONCURRENT_OBSERVE_TESTS=traits
 folder=.build-traits
@@ -37,6 +37,7 @@ packages_of() {
     Metrics) echo swift-metrics ;;
     Collections) echo swift-collections ;;
     Logging) echo swift-log ;;
+    Tracing) echo swift-distributed-tracing swift-log ;;
     Etcd)
         echo grpc-swift-2 grpc-swift-nio-transport grpc-swift-protobuf swift-algorithms swift-asn1 swift-async-algorithms \
             swift-atomics swift-certificates swift-collections swift-crypto swift-http-structured-headers swift-http-types swift-log \

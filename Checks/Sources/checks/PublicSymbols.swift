@@ -7,7 +7,7 @@ enum PublicSymbols {
     static let modules = [
         "ConcurrentObserve", "ConcurrentObserveMacros", "ConcurrentObserveMetrics", "ConcurrentObserveLogging",
         "ConcurrentObserveServiceLifecycle", "ConcurrentObserveConfiguration", "ConcurrentObserveCollections",
-        "ConcurrentObserveInspection", "ConcurrentObserveTesting",
+        "ConcurrentObserveTracing", "ConcurrentObserveInspection", "ConcurrentObserveTesting",
     ]
 
     /// Where the optional parts are built already if Scripts/traits.sh has run.

@@ -17,6 +17,7 @@
 // - `OrderedFactory`: makes the mailbox when a property attaches the observer.
 // - `Flush`: a task that waits until the events of a mailbox are delivered or dropped.
 // - `Discarded`: dropped events that a deinit thread destroys.
+// - `Kept`: an event in a mailbox. With the trait `Tracing` it has its context.
 //
 // The life of an `OrderedObservation`. An inline observer has none: its source calls it.
 // 1. `observe` makes a `PropertyObserver` and passes it to `attach`. Then the `OrderedFactory`
@@ -128,8 +129,9 @@ extension Delivery {
         owner: WeakReference?,
         _ form: CallbackForm<Event>,
         _ succession: Succession<Event>? = nil
-    ) -> OrderedObservation<Event> {
-        let observation = OrderedObservation<Event>(self, succession)
+    ) -> OrderedObservation<Kept<Event>> {
+        let observation = OrderedObservation<Kept<Event>>(self, succession?.kept)
+        let form = form.kept(deliveredSerially: observation.isSerial)
         let user = observation.makeUser(owner: owner, isHeldMeanwhile: owner === self.owner, form)
         if case .isolated(let isolation) = kind { isolation.counts?.add(user, observation.counter) }
         return observation

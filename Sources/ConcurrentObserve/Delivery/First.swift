@@ -233,7 +233,7 @@ extension IteratorSource {
     /// - Parameter wait: Receives a function that makes the element again.
     private nonisolated(nonsending) func next(_ wait: TimedWait<Element>?) async -> Element? {
         guard let subscription else { return await nextMade(isolation: #isolation, wait) }
-        let element = await subscription.next(isolation: #isolation)
+        let element = unkept(await subscription.next(isolation: #isolation))
         if let element { wait?.lookAgain = { element } }
         return element
     }

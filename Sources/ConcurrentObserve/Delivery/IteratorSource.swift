@@ -6,10 +6,10 @@
 internal final class IteratorSource<Element: Sendable>: @unchecked Sendable {
     // Unchecked: written by the thread that makes the iterator, before any other thread has it.
     /// The subscription, if it keeps elements. Nil if it keeps events from which elements are made.
-    @usableFromInline internal private(set) var subscription: Subscription<Element>?
+    @usableFromInline internal private(set) var subscription: Subscription<Kept<Element>>?
     /// Takes an event from the subscription and makes the next element. Nil if the subscription
     /// keeps elements.
-    private var receive: (@Sendable (isolated (any Actor)?, TimedWait<Element>?) async -> Element?)?
+    private var receive: (@Sendable (isolated (any Actor)?, TimedWait<Element>?) async -> Kept<Element>?)?
     internal private(set) var mailbox: (any IteratorMailbox)!
     internal private(set) var token: ObservationToken?
 
@@ -17,7 +17,9 @@ internal final class IteratorSource<Element: Sendable>: @unchecked Sendable {
     init() {}
 
     @usableFromInline
-    func fill(_ subscription: Subscription<Element>) { (self.subscription, mailbox) = (subscription, subscription) }
+    func fill(_ subscription: Subscription<Kept<Element>>) {
+        (self.subscription, mailbox) = (subscription, subscription)
+    }
 
     /// Sets a subscription from whose events elements are made.
     ///
@@ -26,14 +28,14 @@ internal final class IteratorSource<Element: Sendable>: @unchecked Sendable {
     ///   - element: Makes an element when the iterator returns it; nil leaves the event out.
     func fill<Event: Sendable>(
         _ subscription: Subscription<Event>,
-        _ element: @escaping @Sendable (Event) -> Element?
+        _ element: @escaping @Sendable (Event) -> Kept<Element>?
     ) {
         mailbox = subscription
         receive = { isolation, wait in
             while let event = await subscription.next(isolation: isolation) {
                 let made = element(event)
                 guard subscription.settleTaken(isLeftOut: made == nil) else { continue }
-                wait?.lookAgain = { element(event) }
+                wait?.lookAgain = { unkept(element(event)) }
                 return made
             }
             return nil
@@ -48,7 +50,7 @@ internal final class IteratorSource<Element: Sendable>: @unchecked Sendable {
     func take(keeping token: ObservationToken?) -> IteratorSource {
         self.token = token
         if token == nil {
-            let subscription = Subscription<Element>(.unbounded)
+            let subscription = Subscription<Kept<Element>>(.unbounded)
             subscription.finish()
             fill(subscription)
         }
@@ -61,8 +63,24 @@ internal final class IteratorSource<Element: Sendable>: @unchecked Sendable {
     /// - Parameter wait: Receives a function that makes the element again.
     @usableFromInline
     func nextMade(isolation: isolated (any Actor)?, _ wait: TimedWait<Element>? = nil) async -> Element? {
-        await receive!(isolation, wait)
+        unkept(await receive!(isolation, wait))
     }
+
+    #if Tracing
+    /// Makes the source of an iterator whose elements are made of another one's and their contexts.
+    init<Base>(_ base: IteratorSource<Base>, _ element: @escaping @Sendable (Base, TaskContext?) -> Element) {
+        mailbox = base.mailbox
+        receive = { isolation, _ in
+            let kept =
+                if let subscription = base.subscription {
+                    await subscription.next(isolation: isolation)
+                } else {
+                    await base.receive!(isolation, nil)
+                }
+            return kept.map { EventInContext(element($0.event, $0.context), $0.context) }
+        }
+    }
+    #endif
 
     /// Ends the iteration at once.
     func cancel() { mailbox?.cancel() }

@@ -334,8 +334,7 @@ extension Mailbox {
 
     @inlinable
     mutating func putAside(_ event: consuming Event) {
-        // Plain bits need no destruction.
-        if _isPOD(Event.self) { return }
+        if isTrivial(event) { return }
         dropped.append(event)
     }
 }

@@ -74,7 +74,7 @@ internal final class IteratorFactory<Value: Sendable, Element: Sendable>: Change
     ) {
         let source = IteratorSource<Element>()
         self.init(of: nil, buffering, source, element) {
-            let subscription = Subscription<Element>(buffering, succession)
+            let subscription = Subscription<Kept<Element>>(buffering, succession?.kept)
             source.fill(subscription)
             return subscription.receiver(element)
         }
@@ -113,8 +113,8 @@ internal final class IteratorFactory<Value: Sendable, Element: Sendable>: Change
         let made: @Sendable (Change<Other>) -> Element? = { [element] change in transform(change).flatMap(element) }
         return IteratorFactory<Other, Element>(of: claimed, buffering, source, made) { [buffering, source] in
             let succession = Succession<Change<Other>>.ofChanges(areCompared: isComparing)
-            let subscription = Subscription<Change<Other>>(buffering, succession, isCountedLater: true)
-            source.fill(subscription, made)
+            let subscription = Subscription<Kept<Change<Other>>>(buffering, succession.kept, isCountedLater: true)
+            source.fill(subscription, keeping(made))
             return subscription.receiver { $0 }
         }
     }

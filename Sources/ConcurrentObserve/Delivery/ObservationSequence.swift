@@ -64,7 +64,7 @@ public struct ObservationSequence<Element: Sendable>: AsyncSequence, Sendable {
         /// end, and once the task is cancelled.
         @inlinable
         public mutating func next(isolation actor: isolated (any Actor)?) async -> Element? {
-            if let subscription = source.subscription { return await subscription.next(isolation: actor) }
+            if let subscription = source.subscription { return unkept(await subscription.next(isolation: actor)) }
             return await source.nextMade(isolation: actor)
         }
 

@@ -124,7 +124,7 @@ extension ObserverRegistry {
             return start(observer)
         }
         let observation = delivery.makeObservation(owner: owner, form)
-        let receiver = observation.receiver()
+        let receiver: EventReceiver<Event> = observation.receiver()
         let sourceObserver = observers.makeObserver(of: .mailboxes(), holding: HeldObject(receiver), owner: owner)
         let token = observation.join(sourceObserver)
         sourceObserver.register(of: Event.self)
@@ -152,7 +152,7 @@ extension ObserverRegistry {
     @inlinable
     internal func makeIteratorSource(_ buffering: Buffering) -> IteratorSource<Event> {
         let source = IteratorSource<Event>()
-        let subscription = Subscription<Event>(buffering)
+        let subscription = Subscription<Kept<Event>>(buffering)
         source.fill(subscription)
         let receiver = subscription.receiver { (event: Event) in event }
         let sourceObserver = observers.makeObserver(of: .mailboxes(), holding: HeldObject(receiver))

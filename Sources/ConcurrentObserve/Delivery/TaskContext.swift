@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: Apache-2.0
+
+// # Contexts that travel
+//
+// With the trait `Tracing` a mailbox keeps each event together with the context of the task that
+// sent it, as one `EventInContext`. It captures the context when the event enters, on the thread
+// that makes the change, so an event and its context cannot be mixed up, whatever the policy drops.
+// `OrderedObservation` binds the context around the closure; an iterator offers it. Without the
+// trait a mailbox keeps the event itself: `Kept<Event>` is `Event`, and the rest of this file is
+// not compiled.
+
+#if Tracing
+import Instrumentation
+import Logging
+
+/// An event, as a mailbox keeps it.
+@usableFromInline
+internal typealias Kept<Event: Sendable> = EventInContext<Event>
+
+/// The task-local values of a task that sends an event: the `ServiceContext`, and the logger of
+/// swift-log. A class, so that an event without a context carries nil, and copies it for nothing.
+@usableFromInline
+package final class TaskContext: Sendable {
+    package let service: ServiceContext?
+    package let logger: Logger?
+
+    private init(_ service: ServiceContext?, _ logger: Logger?) { (self.service, self.logger) = (service, logger) }
+
+    /// The context of the calling task; nil if it has none. The default logger, which has no label,
+    /// is none: swift-log returns it where no other is bound.
+    ///
+    /// It runs no user code after `prepare()`, so the caller may hold a lock. If it releases the
+    /// context there, nothing is destroyed: the task itself keeps the values.
+    @usableFromInline
+    static var current: TaskContext? {
+        let (service, logger) = (ServiceContext.current, Logger.current)
+        if logger.label.isEmpty { return service.map { TaskContext($0, nil) } }
+        return TaskContext(service, logger)
+    }
+
+    /// Bound for an event without a context, on a thread that has one.
+    private static let none = TaskContext(nil, Logger(label: ""))
+
+    /// Makes the default loggers. The first use of either calls the program's log handler factory,
+    /// so this is called when a mailbox is made, under no lock. (P5)
+    @usableFromInline
+    static func prepare() { _ = (Logger.current, none) }
+
+    /// Calls `body` in a context.
+    ///
+    /// - Parameter mayHaveOther: Whether the calling thread may have a context of its own. Then
+    ///   `body` sees nothing of it.
+    @inlinable
+    static func run(in context: TaskContext?, mayHaveOther: Bool, _ body: () -> Void) {
+        if context == nil, !mayHaveOther { return body() }
+        bind(context, mayHaveOther: mayHaveOther, body)
+    }
+
+    @usableFromInline
+    static func bind(_ context: TaskContext?, mayHaveOther: Bool, _ body: () -> Void) {
+        let other = mayHaveOther ? current : nil
+        guard let bound = context ?? (other == nil ? nil : none) else { return body() }
+        guard let logger = bound.logger ?? (other?.logger == nil ? nil : none.logger) else {
+            return ServiceContext.withValue(bound.service, operation: body)
+        }
+        withLogger(logger) { _ in ServiceContext.withValue(bound.service, operation: body) }
+    }
+}
+
+/// An event, and the context of the task that sent it.
+@usableFromInline
+internal struct EventInContext<Event: Sendable>: Sendable {
+    @usableFromInline var event: Event
+    @usableFromInline let context: TaskContext?
+
+    @inlinable
+    init(_ event: Event, _ context: TaskContext?) { (self.event, self.context) = (event, context) }
+
+    /// Calls the closure of an observer with the event, in its context.
+    @inlinable @inline(__always)
+    func deliver(serially isSerial: Bool, to body: (Event) -> Void) {
+        TaskContext.run(in: context, mayHaveOther: isSerial) { body(event) }
+    }
+}
+
+// MARK: - Keeping
+
+extension CallbackForm where Event: Sendable {
+    /// The form for events as a mailbox keeps them.
+    ///
+    /// - Parameter isSerial: Whether the thread that makes a change delivers.
+    @inlinable
+    func kept(deliveredSerially isSerial: Bool) -> CallbackForm<Kept<Event>> {
+        switch self {
+        case .plain(let body):
+            return .plain { kept in kept.deliver(serially: isSerial, to: body) }
+        case .made(let make):
+            return .made { observer in
+                let body = make(observer)
+                return { kept in kept.deliver(serially: isSerial, to: body) }
+            }
+        case .choosing(let make):
+            return .choosing { observer, tally in
+                let body = make(observer, tally)
+                return { kept in kept.deliver(serially: isSerial, to: body) }
+            }
+        }
+    }
+}
+
+extension Succession {
+    /// The succession of events as a mailbox keeps them. An event that takes over an old value
+    /// keeps its own context.
+    @inlinable
+    var kept: Succession<Kept<Event>> {
+        Succession<Kept<Event>>(
+            isAhead: { [isAhead] in isAhead($0.event) },
+            succeed: { [succeed] in succeed(&$0.event, &$1.event) },
+            beginning: { [beginning] in beginning($0.event).map { EventInContext($0, nil) } }
+        )
+    }
+}
+
+extension OrderedObservation {
+    /// The receiver that captures the context of each event which the source puts in.
+    @inlinable
+    func receiver<Sent>() -> EventReceiver<Sent> where Event == Kept<Sent> {
+        TaskContext.prepare()
+        let receiver: EventReceiver<Event> = receiver()
+        return EventReceiver(
+            enqueue: { event in receiver.enqueue(EventInContext(event, .current)) },
+            wake: receiver.wake,
+            drain: receiver.drain,
+            join: receiver.join,
+            hasJoined: receiver.hasJoined
+        )
+    }
+}
+
+extension Subscription {
+    /// The receiver that captures the context of each event which the source puts in.
+    @inlinable
+    func receiver<Sent: Sendable, Element>(
+        _ element: @escaping @Sendable (Sent) -> Element
+    ) -> EventReceiver<Sent> where Event == Kept<Element> {
+        TaskContext.prepare()
+        return receiver { sent in EventInContext(element(sent), .current) }
+    }
+}
+
+/// Returns a closure that makes elements of kept events. Each has the event's context.
+@inlinable
+internal func keeping<Event, Element>(
+    _ element: @escaping @Sendable (Event) -> Element?
+) -> @Sendable (Kept<Event>) -> Kept<Element>? {
+    { kept in element(kept.event).map { EventInContext($0, kept.context) } }
+}
+
+/// Returns an element without its context.
+@inlinable
+internal func unkept<Element>(_ kept: Kept<Element>?) -> Element? { kept?.event }
+
+extension ObservationSequence {
+    /// Returns a sequence whose elements are made of this one's and their contexts.
+    package func withContext<Made>(
+        _ element: @escaping @Sendable (Element, TaskContext?) -> Made
+    ) -> ObservationSequence<Made> {
+        ObservationSequence<Made> { [subscribe] in IteratorSource(subscribe(), element) }
+    }
+}
+
+/// Whether the destruction of an event does nothing.
+@inlinable
+internal func isTrivial<Event>(_ event: Event) -> Bool {
+    guard let type = Event.self as? any InContext.Type else { return _isPOD(Event.self) }
+    return type.isTrivial(event)
+}
+
+/// An `EventInContext` of any event.
+@usableFromInline
+internal protocol InContext {
+    var isTrivial: Bool { get }
+}
+
+extension InContext {
+    @inlinable
+    static func isTrivial<Event>(_ event: Event) -> Bool { (event as! Self).isTrivial }
+}
+
+extension EventInContext: InContext {
+    @inlinable
+    var isTrivial: Bool { _isPOD(Event.self) && context == nil }
+}
+#else
+/// An event, as a mailbox keeps it.
+@usableFromInline
+internal typealias Kept<Event: Sendable> = Event
+
+extension CallbackForm where Event: Sendable {
+    @inlinable @inline(__always)
+    func kept(deliveredSerially: Bool) -> CallbackForm<Event> { self }
+}
+
+extension Succession {
+    @inlinable @inline(__always)
+    var kept: Succession<Event> { self }
+}
+
+@inlinable @inline(__always)
+internal func keeping<Event, Element>(
+    _ element: @escaping @Sendable (Event) -> Element?
+) -> @Sendable (Event) -> Element? { element }
+
+@inlinable @inline(__always)
+internal func unkept<Element>(_ kept: Element?) -> Element? { kept }
+
+/// Whether the destruction of an event does nothing.
+@inlinable @inline(__always)
+internal func isTrivial<Event>(_ event: borrowing Event) -> Bool { _isPOD(Event.self) }
+#endif
