@@ -12,6 +12,7 @@ let package = Package(
         .trait(name: "Configuration", description: "The program ConfigReload, which needs swift-configuration."),
         .trait(name: "Database", description: "The program DatabaseRow, which needs GRDB."),
         .trait(name: "HTTPClient", description: "The program HTTPPolling, which needs async-http-client."),
+        .trait(name: "Tracing", description: "The program RequestSpans, which needs swift-distributed-tracing."),
     ],
     dependencies: [
         // The name, not the folder's: a checkout may be called anything.
@@ -21,6 +22,7 @@ let package = Package(
             traits: [
                 .defaults, "Collections",
                 .trait(name: "Configuration", condition: .when(traits: ["Configuration"])),
+                .trait(name: "Tracing", condition: .when(traits: ["Tracing"])),
             ]
         ),
         .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: ["JSON", "Reloading"]),
@@ -29,6 +31,8 @@ let package = Package(
         .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
         .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-distributed-tracing", from: "1.7.3"),
+        .package(url: "https://github.com/apple/swift-log", from: "1.16.2"),
     ],
     targets: [
         .executableTarget(
@@ -66,6 +70,23 @@ let package = Package(
             dependencies: [
                 .product(name: "ConcurrentObserve", package: "ConcurrentObserve"),
                 .product(name: "ConcurrentObserveCollections", package: "ConcurrentObserve"),
+            ]
+        ),
+        .executableTarget(
+            name: "RequestSpans",
+            dependencies: [
+                .product(name: "ConcurrentObserve", package: "ConcurrentObserve"),
+                .product(
+                    name: "ConcurrentObserveTracing",
+                    package: "ConcurrentObserve",
+                    condition: .when(traits: ["Tracing"])
+                ),
+                .product(
+                    name: "InMemoryTracing",
+                    package: "swift-distributed-tracing",
+                    condition: .when(traits: ["Tracing"])
+                ),
+                .product(name: "InMemoryLogging", package: "swift-log", condition: .when(traits: ["Tracing"])),
             ]
         ),
         .executableTarget(

@@ -17,8 +17,8 @@ case "$#${1:-}" in
 0) ;;
 1--all)
     [ -e /usr/include/sqlite3.h ] || ../../Scripts/install.sh libsqlite3-dev
-    programs+=(ConfigReload DatabaseRow HTTPPolling)
-    options=(--scratch-path ../../.build-etcd --traits Configuration,Database,HTTPClient)
+    programs+=(ConfigReload DatabaseRow HTTPPolling RequestSpans)
+    options=(--scratch-path ../../.build-etcd --traits Configuration,Database,HTTPClient,Tracing)
     ;;
 *) echo "usage: $0 [--all]" >&2; exit 2 ;;
 esac
