@@ -9,22 +9,23 @@
 /// let present = try await profile.result()
 /// ```
 ///
-/// Its value is nil while the function runs, and then the function's result, or the error that it
-/// threw. A *run* is one call of the function, in a task of its own. A change of the source cancels
-/// the run before it, sets the value to nil, and starts the next run, all before the source's own
-/// setter returns. A derived value or a group as the source may leave a change to another thread
-/// that is evaluating it; that thread then does this. (P25) The result of a run that was overtaken
-/// is dropped, so a result never replaces one of a later change. Until the next result, ``last`` is
-/// the last good one.
+/// Its value is nil while the function runs. Afterwards it is the function's result, or the error
+/// that the function threw. A *run* is one call of the function, in a task of its own. A change of
+/// the source cancels the run before it, sets the value to nil, and starts the next run, all before
+/// the source's own setter returns. If the source is a derived value or a group that another thread
+/// is evaluating, the setter may leave this work to that thread. (P25) A run is overtaken when a
+/// later change starts another run. The result of an overtaken run is dropped, so a result never
+/// replaces the result for a later change. ``last`` keeps the last result of a run that threw no
+/// error.
 ///
 /// The type is a property like any other: observe or bind it, wait with `first(where:)`, or read
-/// its value in a ``Derived``. The function of several properties takes a `Derived` of them:
+/// its value in a ``Derived``. To compute from several properties, pass a `Derived` of them:
 /// `AsyncDerived(Derived(host, port) { ($0, $1) }) { address in … }`. To leave out changes to an
 /// equal value, pass `source.removingDuplicates()`.
 ///
-/// The first run starts with the initialiser, whether the value is observed or not. The object
-/// retains its source. When the object is released, its run is cancelled, and its observations end
-/// with `.sourceDeleted`. (P12) If the source's `cancelAllObservations()` ends its observation, no
+/// The initialiser starts the first run, whether the value is observed or not. The object retains
+/// its source. When the object is released, its run is cancelled, and its observations end with
+/// `.sourceDeleted`. (P12) If the source's `cancelAllObservations()` ends its observation, no
 /// further run starts, and the value stays as it is.
 public final class AsyncDerived<Success: Sendable>: ObservableProperty {
     private let runs: AsyncRuns<Success>
@@ -58,11 +59,12 @@ public final class AsyncDerived<Success: Sendable>: ObservableProperty {
 
     deinit { runs.cancel() }
 
-    /// The result of the run for the source's present value; nil while that runs. Any thread; never
-    /// waits.
+    /// The result of the run for the source's present value; nil while that run goes on. Any
+    /// thread; never waits.
     public var value: Result<Success, any Error>? { runs.state.value.result }
 
-    /// The last result of a run that threw no error; nil before the first. Any thread; never waits.
+    /// The last result of a run that threw no error; nil before the first such result. Any thread;
+    /// never waits.
     public var last: Success? { runs.state.value.last }
 
     /// The number of changes of ``value`` so far. (P2)
@@ -74,18 +76,20 @@ public final class AsyncDerived<Success: Sendable>: ObservableProperty {
         return (state.result, version)
     }
 
-    /// Begins an observation of the value.
+    /// Begins an observation of the value: `observer` receives each change. The returned token
+    /// keeps the observation going.
     public func attach(_ observer: PropertyObserver<Result<Success, any Error>?>) -> ObservationToken {
         runs.state.attach(observer.pulledBack { change in change.map(\.result) })
     }
 
-    /// Attaches an observer without retaining this object; nil once it is gone.
+    /// A function that attaches an observer. It does not retain this object, and returns nil once
+    /// this object is gone.
     public var weakAttachment: @Sendable (PropertyObserver<Result<Success, any Error>?>) -> ObservationToken? {
         let attach = runs.state.weakAttachment
         return { observer in attach(observer.pulledBack { change in change.map(\.result) }) }
     }
 
-    /// Returns the result for the source's present value. Suspends while it is computed.
+    /// Returns the result for the source's present value. Suspends until the result is computed.
     ///
     /// - Throws: The error of the run, or `CancellationError` once the calling task is cancelled.
     public nonisolated(nonsending) func result() async throws -> Success {
@@ -104,10 +108,10 @@ private final class AsyncRuns<Success: Sendable>: Sendable {
     let state = Observed(State())
     private let newest = NewestRun()
 
-    /// Starts a run, unless another run has a later version of the source.
+    /// Starts a run for `version` of the source, unless a run for a later version has begun.
     ///
-    /// - Parameter isFirst: Whether the run is the initialiser's. It changes no state, so that the
-    ///   initialiser may be called in the body of a `modify` or of a commit.
+    /// - Parameter isFirst: Whether the initialiser starts the run. Then this start changes no
+    ///   state, because the initialiser may be called in the body of a `modify` or of a commit.
     func start(
         for version: UInt64,
         isFirst: Bool,
@@ -141,7 +145,7 @@ private final class AsyncRuns<Success: Sendable>: Sendable {
         if !newest.keep(task, version) { task.cancel() }
     }
 
-    /// Publishes the end of a run, unless it was overtaken.
+    /// Publishes the result of the run for `version`, unless that run was overtaken.
     private func finish(_ version: UInt64, _ result: Result<Success, any Error>) {
         try? state.modify { state throws(Overtaken) in
             guard newest.isNewest(version) else { throw Overtaken() }
@@ -150,7 +154,7 @@ private final class AsyncRuns<Success: Sendable>: Sendable {
         }
     }
 
-    /// Cancels the present run; none starts any more.
+    /// Cancels the present run. No run starts afterwards.
     func cancel() { newest.end()?.cancel() }
 }
 
@@ -166,10 +170,11 @@ private final class NewestRun: @unchecked Sendable {
     private var task: Task<Void, Never>?
     private var hasEnded = false
 
-    /// Makes a run the newest. Throws `Overtaken` if a newer run has begun, or none may begin any
-    /// more.
+    /// Makes the run for `version` the newest one. Throws `Overtaken` if a newer run has begun, or
+    /// if no run may begin any more.
     ///
-    /// - Returns: The task of the run before, to be cancelled under no lock; nil if there is none.
+    /// - Returns: The task of the previous run; nil if there is none. The caller must cancel it,
+    ///   and hold no lock then.
     func begin(_ version: UInt64) throws(Overtaken) -> Task<Void, Never>? {
         try lock.withLock { () throws(Overtaken) -> Task<Void, Never>? in
             if hasEnded { throw Overtaken() }
@@ -184,9 +189,9 @@ private final class NewestRun: @unchecked Sendable {
         lock.withLock { self.version == version }
     }
 
-    /// Keeps the task of the newest run.
+    /// Keeps the task of the run for `version`.
     ///
-    /// - Returns: False if the run is not the newest any more.
+    /// - Returns: False if that run is not the newest any more, or if no run may begin any more.
     func keep(_ task: Task<Void, Never>, _ version: UInt64) -> Bool {
         lock.withLock {
             guard self.version == version, !hasEnded else { return false }
@@ -195,9 +200,10 @@ private final class NewestRun: @unchecked Sendable {
         }
     }
 
-    /// Lets no run begin any more.
+    /// Prevents all further runs.
     ///
-    /// - Returns: The task of the newest run, to be cancelled under no lock; nil if there is none.
+    /// - Returns: The task of the newest run; nil if there is none. The caller must cancel it, and
+    ///   hold no lock then.
     func end() -> Task<Void, Never>? {
         lock.withLock {
             hasEnded = true

@@ -1,14 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// A *root* is a property that stores its own value. A *set* is a `DependencySet`: it names the
+// sources that evaluations of a derived value have read, and stores the last of these evaluations.
+// An *other source* is one whose roots are not known: see `OtherDependency`. The page in
+// `Derived.swift` explains the room.
+
 /// How an evaluation gets a reference to a root.
 internal enum Origin {
-    /// The root itself, and whether the function retains it.
+    /// The function has read the root itself. `isRetained` says whether the function retains it.
     case read(any DerivationRoot, isRetained: Bool)
-    /// A root of a derived value that the function has read, of a member of a ring, or of an
-    /// earlier evaluation.
+    /// The reference is copied: from a derived value that the function has read, from another
+    /// member of a ring (see `RingPart`), or from an earlier evaluation.
     case copied(RootReference)
-    /// A root of an earlier evaluation, whose set has no reference to it, since the function
-    /// retains it. A run on copies reads the root itself, and then has a reference.
+    /// The root is known from an earlier evaluation. The set of that evaluation has no reference to
+    /// it, because the function retains it. A run on copies reads the root itself, and then has a
+    /// reference.
     case hidden
 
     var root: RootReference? {
@@ -29,8 +35,8 @@ internal enum Origin {
     }
 }
 
-/// The roots, derived values and other sources that an evaluation has read. Used once these differ
-/// from those of the previous evaluation.
+/// The roots, derived values and other sources that an evaluation has read. An evaluation uses it
+/// once its reads differ from those of the previous evaluation.
 internal struct Collected {
     private(set) var addresses: [UInt] = []
     private(set) var origins: [Origin] = []
@@ -43,7 +49,7 @@ internal struct Collected {
 
     var isEmpty: Bool { steps.isEmpty }
 
-    /// Returns the index of the root at `address`, which is added if it is new.
+    /// Returns the index of the root at `address`. If the root is new, adds it with `origin`.
     mutating func place(_ address: UInt, _ origin: @autoclosure () -> Origin) -> Int {
         if let index = find(address) { return index }
         let index = addresses.count
@@ -54,8 +60,8 @@ internal struct Collected {
         return index
     }
 
-    /// The largest number of roots among which a linear search finds one. More are kept in a
-    /// dictionary.
+    /// The largest number of roots for which `find(_:)` searches the array. With more roots it uses
+    /// the dictionary `places`.
     static var few: Int { 8 }
 
     private func find(_ address: UInt) -> Int? {
@@ -73,7 +79,7 @@ internal struct Collected {
 // MARK: - Sets
 
 extension Collected {
-    /// Makes a set for what was read, without an evaluation.
+    /// Makes a set that names what was read, and in which no evaluation is stored yet.
     ///
     /// - Parameter isSnapshot: Whether the function reads all its sources before it computes.
     func makeSet(isSnapshot: Bool) -> DependencySet {

@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// A *root* is a property that stores its own value. A *set* is a `DependencySet`: it names the
+// sources that evaluations of a derived value have read, and stores the last of these evaluations.
+// While a collector *follows* the set of the previous evaluation, the function reads the same
+// sources in the same order. The page in `Derived.swift` explains the room.
+
 extension Collector {
     /// Whether all values read so far were present at one moment: they still are, or they are
-    /// copies that were taken together. The second half of a double collect. (P23)
+    /// copies that were taken together. This check is the second half of a double collect, which
+    /// reads all versions twice. (P23)
     @usableFromInline
     var isConsistent: Bool {
         return isOfCopies || isCurrent
     }
 
     /// Whether all values read were present at one moment, for a function that has read all that it
-    /// needs. This holds if it follows a set and has read at most one root, at one version: that
-    /// version was present, even if the root has changed since.
+    /// needs. It is also true if the collector follows a set and has read at most one root, at one
+    /// version: that version was present, even if the root has changed since.
     @usableFromInline
     var isSnapshotConsistent: Bool {
         state.versions.count <= 1 && state.followed != nil && !state.isTorn || isConsistent
@@ -35,8 +41,8 @@ extension Collector {
         return state.cursor == (state.steps.isEmpty ? set.count : state.steps.count)
     }
 
-    /// Whether the function has read the same versions as the previous evaluation. Only for a
-    /// function that has read all that it needs. Always false if it reads no derived value.
+    /// Whether the function has read the same versions as the previous evaluation. Use it only for
+    /// a function that has read all that it needs. Always false if it reads no derived value.
     @usableFromInline
     var readsTheSame: Bool {
         guard !state.steps.isEmpty, hasReadItsSet, let set = state.followed else { return false }
@@ -44,21 +50,23 @@ extension Collector {
             && state.steps.allSatisfy { $0 < 0 || state.versions[Int($0)] == set.rootVersion(Int($0)) }
     }
 
-    /// Whether the previous evaluation is still in its set. Call it after a pin.
+    /// Whether the previous evaluation is still stored in its set. The caller must first pin what
+    /// the words of that evaluation reference.
     @usableFromInline var isBasePresent: Bool { state.base.map { $0.isStill(state.baseSequence) } ?? false }
 }
 
 // MARK: - The set
 
 extension Collector {
-    /// Returns the set for what was read: one that the derived value keeps, or a new one.
+    /// Returns the set that names what was read: one that `derived` keeps, or a new one. Stops
+    /// following the previous set.
     func otherSet(_ derived: DerivationNode) -> DependencySet {
         leaveSet()
         return derived.find(state.collected) ?? state.collected.makeSet(isSnapshot: outcome.retains)
     }
 
-    /// Stores the result, its version and the versions that were read in `set`. Called inside
-    /// `DependencyWords.store(_:)`.
+    /// Stores in `set` the words of the result, the result's `version`, and the versions that were
+    /// read. The caller must be inside `DependencyWords.store(_:)`.
     @inline(__always)
     func store(in set: DependencyWords, _ version: UInt64, _ words: Latch.Words) {
         set.setWord(DependencySet.Place.first, UInt64(words.first))

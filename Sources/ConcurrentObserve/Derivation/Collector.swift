@@ -1,5 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// A *root* is a property that stores its own value. A *set* is a `DependencySet`: it names the
+// sources that evaluations of a derived value have read, and stores the last of these evaluations.
+// A *ring* is a derived value that needs itself, directly or through other derived values. The page
+// in `Derived.swift` explains the room.
+
 /// Collects the roots and versions that are read in one evaluation, and takes its result.
 ///
 /// A collector belongs to the evaluating thread, which uses it for one evaluation after another.
@@ -18,7 +23,8 @@ internal final class Collector {
     /// the library's own code uses `State`.
     @usableFromInline
     internal struct Outcome: BitwiseCopyable {
-        /// Whether there is a previous result to compare with, and its words.
+        /// Whether there is a previous result with which the new one is compared. `before` has its
+        /// words.
         @usableFromInline var hasBefore = false
         @usableFromInline var before = Latch.Words()
 
@@ -34,14 +40,14 @@ internal final class Collector {
         /// Whether the function reads copies of its sources.
         @usableFromInline var isOnCopies = false
 
-        /// The words of the result. If `isSame`, the result equals the previous one, and the
-        /// previous words are kept instead.
+        /// The words of the result: see `ValueEncoding`. It is not used if `isSame` is true.
         @usableFromInline var result = Latch.Words()
+        /// Whether the result equals the previous one. Then the previous words are kept.
         @usableFromInline var isSame = false
         /// Whether the words of every result reference nothing.
         @usableFromInline var isInline = false
-        /// Incremented before every run and after every evaluation, so that a `Followed` kept too
-        /// long is detected.
+        /// A number that grows before every run and after every evaluation. A `Followed` that is
+        /// used after its run is detected because it has an older number.
         @usableFromInline var run = 0
 
         @inlinable
@@ -50,34 +56,37 @@ internal final class Collector {
 
     /// The reads and the progress of an evaluation.
     internal struct State {
-        /// The address of the derived value. Compared, not followed.
+        /// The address of the derived value. The collector only compares it.
         var derived: UInt = 0
         var place = DerivationPlace.none
         /// The index of the evaluation on the thread's stack.
         var level = 0
-        /// Whether another function, which can take an unpublished result, reads the derived value
-        /// with its reader.
+        /// Whether the function of another derived value reads this one with its `Reader`. Such a
+        /// function can take an unpublished result.
         var hasReader = false
         /// The evaluation's part in a reported ring; nil if it has none.
         var ring: RingPart?
 
-        /// The set and the sequence of the previous evaluation; `base` is nil if there is none.
+        /// The set of the previous evaluation; nil if there is no previous evaluation.
         var base: DependencyWords?
+        /// The sequence that `base` had at the previous evaluation.
         var baseSequence: UInt64 = 0
         /// The set of the previous evaluation, as long as this one reads the same sources in the
         /// same order. Nil otherwise.
         var followed: DependencyWords?
         /// How many of the followed set's steps this evaluation has read: see `steps`.
         var cursor = 0
-        /// The steps of the followed set, and its derived values. Empty if the steps are its roots,
-        /// in order.
+        /// The reads of the previous evaluation, in order: see `DependencyDetails.steps`. Empty if
+        /// that evaluation read no derived value: then the steps are the roots of `followed`, in
+        /// order.
         var steps: [Int32] = []
+        /// The derived values that `followed` names, in the order of the reads.
         var nodes: [NodeStep] = []
         /// The reads of this evaluation, if it follows no set; otherwise empty.
         var collected = Collected()
-        /// The versions that were read of the roots and of the derived values, in the order of
-        /// their first reads.
+        /// The versions of the roots that were read, in the order of their first reads.
         var versions = VersionList()
+        /// The versions of the derived values that were read, in the order of the reads.
         var nodeVersions = VersionList()
 
         /// The pauses of a function whose sources keep changing while it reads.
@@ -92,13 +101,15 @@ internal final class Collector {
         /// Watches for changes of these sources by the evaluating thread; nil unless such changes
         /// are suspected.
         var watch: SelfWatch?
-        /// The notes that the last commit has replaced, until no lock is held.
+        /// The notes that the last commit has replaced. They are released when the thread holds no
+        /// lock.
         var notes: RunNotes?
         /// The function that `weaken` has stored; nil before that.
         var weakFunction: WeakFunction?
     }
 
-    /// Begins an evaluation after `base`. The caller must keep `base` until the evaluation ends.
+    /// Begins an evaluation. `base` is the previous one, and the caller must keep it until this one
+    /// ends. `watch` looks for a function that sets what it reads; nil if that is not suspected.
     @inline(__always)
     func begin(after base: borrowing Present, watch: SelfWatch?) {
         outcome.hasBefore = !base.isNone
@@ -118,7 +129,7 @@ internal final class Collector {
         for index in 0..<set.count { note(rootOf: set, index, set.rootVersion(index)) }
     }
 
-    /// Discards what was collected.
+    /// Discards what was collected, and prepares for a run of the function.
     @usableFromInline @inline(__always)
     func restart() {
         outcome.run &+= 1
@@ -181,7 +192,8 @@ internal final class Collector {
     }
 }
 
-/// Versions in the order of the reads. One evaluation after another uses the memory.
+/// A list of versions, in the order of the reads. Each evaluation reuses the memory of the one
+/// before.
 internal struct VersionList {
     private var memory: [UInt64] = []
     private(set) var count = 0
@@ -204,8 +216,8 @@ internal struct VersionList {
 // MARK: - Noting
 
 extension Collector {
-    /// Notes the version of a root, if the followed set names this root next or has named it
-    /// before. Otherwise stops following the set and returns false.
+    /// Notes the version of the root at `address`, if the followed set names this root next or has
+    /// named it before. Otherwise stops following the set and returns false.
     @usableFromInline
     func follow(_ address: UInt, _ version: UInt64) -> Bool {
         guard let set = state.followed else { return false }
@@ -249,7 +261,8 @@ extension Collector {
         return false
     }
 
-    /// Notes the version of the root at an index.
+    /// Notes the version of the root at `index`. If the root was read at another version before,
+    /// marks the reads as torn.
     @inline(__always)
     private func put(_ index: Int, _ version: UInt64) {
         if index == state.versions.count {
@@ -259,7 +272,7 @@ extension Collector {
         }
     }
 
-    /// Stops following the set. Moves what was read so far into a collection of its own.
+    /// Stops following the set. Moves the reads so far into `state.collected`.
     func leaveSet() {
         guard let set = state.followed else { return }
         state.followed = nil
@@ -272,7 +285,8 @@ extension Collector {
         state.collected.nodes = Array(state.nodes[..<state.nodeVersions.count])
     }
 
-    /// Notes that a root was read.
+    /// Notes that `root` was read at `version`. `isRetained` is true if a function that names its
+    /// sources retains the root.
     func note(_ root: any DerivationRoot, _ version: UInt64, isRetained: Bool = false) {
         let address = root.address
         state.watch?.look(at: root)
@@ -305,7 +319,8 @@ extension Collector {
         state.collected.otherVersions.append(version)
     }
 
-    /// Notes that a derived value was read, and all that it was evaluated from.
+    /// Notes that the derived value `node` was read, and all sources of `child`, the evaluation
+    /// that was read.
     func note(_ node: DerivationNode, _ child: borrowing Present) {
         if child.set.hasOthers || state.watch != nil || !follow(node, child) { collect(node, child) }
         // If the evaluation was replaced during the reads, the versions may belong to several

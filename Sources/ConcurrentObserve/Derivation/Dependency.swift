@@ -1,16 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// A *root* is a property that stores its own value. A *link* is an observer that a derived value
+// attaches to a root. The page in `Derived.swift` explains the room.
+
 import Synchronization
 
-/// A property that notes its roots when a derived value reads it, as far as they are known.
+/// A property that, when a derived value reads it, notes the roots on which its value depends, as
+/// far as they are known.
 ///
-/// Properties of other types are read as an `ObservableProperty`: see `OtherDependency`.
+/// A derived value reads a property of any other type as an `ObservableProperty`: see
+/// `OtherDependency`.
 internal protocol Dependency<Value>: ObservableProperty {
     /// Returns the value, and notes in `collector` the versions of the roots that it depends on.
     func read(into collector: Collector) -> Value
 }
 
-/// A leaf dependency: a property that stores its own value.
+/// A root: a property that stores its own value, and on which a derived value can depend.
 internal protocol DerivationRoot: CommitMember {
     /// The address of the version, in the memory of the property.
     var address: UInt { get }
@@ -18,15 +23,16 @@ internal protocol DerivationRoot: CommitMember {
     /// The property's label, or an empty string.
     var label: String { get }
 
-    /// Registers a link, which is called with every change that begins afterwards.
+    /// Registers `link`, which is then called with every change that begins afterwards. Returns its
+    /// observer.
     func register(_ link: LinkedPath) -> Observer
 
     /// Copies the present value and version, for a function to read later. The caller may be
     /// holding off the publication of changes.
     func copy() -> DependencyCopy
 
-    /// Copies the value that the body of a commit has set, or else the present one. Called in the
-    /// body, on its thread.
+    /// Copies the value that the body of a commit has set, or else the present one. It is called in
+    /// the body, on the body's thread.
     func copy(of draft: borrowing Draft) -> DependencyCopy
 }
 
@@ -121,11 +127,13 @@ extension PropertyList: Dependency {
 }
 
 extension GroupMembers {
-    /// Returns the present values of a group, which keeps these members. If these are all its
-    /// members, the derived value follows each, as if its function had read one after the other,
-    /// but the values were present together. Otherwise it follows the group.
+    /// Returns the present values of `group`, which keeps these members. If the list has all
+    /// members of the group, the derived value depends on each of them, as if its function had read
+    /// them one after the other; but the values were present together. Otherwise the derived value
+    /// depends on the group as a whole.
     ///
-    /// - Parameter readEach: Reads the members one by one, if the function reads drafts.
+    /// - Parameter readEach: Reads the members one by one. It is called if the function reads the
+    ///   drafts of a commit.
     fileprivate func read<Whole: ObservableProperty>(
         _ group: Whole,
         into collector: Collector,
@@ -166,8 +174,8 @@ internal class OtherDependency: @unchecked Sendable {
     // Unchecked: subclasses have constants only.
     init() {}
 
-    /// The source's version, or the highest number if the source is gone. Reading it runs the code
-    /// of the property's type, so the caller must hold no lock. (P5)
+    /// The source's version, or the highest number if the source is gone. Reading this version runs
+    /// the code of the property's type, so the caller must hold no lock. (P5)
     var version: UInt64 { preconditionFailure("a dependency has a version") }
 
     /// The type of the source, for explanations.
@@ -197,7 +205,8 @@ internal final class OtherProperty<Property: ObservableProperty>: OtherDependenc
     }
 }
 
-/// Says which derived value an observer of an other source belongs to.
+/// Says to which derived value an observer belongs. The observer is attached to a source whose
+/// roots are not known.
 internal final class FollowerCompanion: ObservationCompanion, @unchecked Sendable {
     // Unchecked: a weak reference is read by any thread.
     private(set) weak var follower: LinkFollower?

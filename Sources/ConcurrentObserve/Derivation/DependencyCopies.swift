@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// A *root* is a property that stores its own value. A *ring* is a derived value that needs itself,
+// directly or through other derived values. The *drafts* of a commit are the values that its body
+// has set, and that are not published yet. The page in `Derived.swift` explains the room.
+
 /// A property that stands for a root. It has the value that the root had at a version.
 internal struct DependencyCopy {
     let property: any PathProperty
@@ -15,15 +19,15 @@ internal struct DependencyCopy {
     }
 }
 
-/// Copies of roots, which were present together, and the results of derived values for these
-/// copies. A function whose sources change faster than it runs reads them. (P23, P24)
+/// Copies of roots that were present together, and results that were computed from these copies. If
+/// sources change faster than a function runs, the function reads the copies instead. (P23, P24)
 ///
-/// They belong to one evaluation, and to those inside it. All copies are taken at once. If the
-/// function reads a root that has no copy, it reads the present value. If a source has changed
-/// since the copies were taken, the function runs again on new copies, which include that root.
-/// (P25)
+/// The copies belong to one evaluation and to the evaluations inside it. All copies are taken at
+/// once. If the function reads a root that has no copy, it reads the present value. If a source has
+/// changed since the copies were taken, the function runs again on new copies, which include that
+/// root. (P25)
 @safe internal final class DependencyCopies {
-    /// Copies that were taken together, and the results for them.
+    /// Copies that were taken together, and the results that were computed from them.
     private final class Snapshot {
         var copies: [UInt: DependencyCopy] = [:]
         var results: [ObjectIdentifier: CopiedResult] = [:]
@@ -44,10 +48,11 @@ internal struct DependencyCopy {
     var areOfDrafts: Bool { unsafe drafts != nil }
 
     /// Copies `origins` and all roots read before, while the publication of their changes is held
-    /// off. The caller must hold no lock. Waits as a snapshot of a group does. (P20)
+    /// off. The caller must hold no lock. It waits like a snapshot of a group: see `Snapshots`.
+    /// (P20)
     ///
-    /// - Returns: The replaced snapshot, which the caller releases elsewhere; nil if nothing was
-    ///   read.
+    /// - Returns: The replaced snapshot, which the caller must release on a thread of the library;
+    ///   nil if there is no root to copy.
     func take(_ origins: [Origin]) -> AnyObject? {
         for origin in origins {
             guard let root = origin.root?.root, draftIndex(root.address) == nil else { continue }
@@ -90,7 +95,7 @@ internal struct DependencyCopy {
         return collected.others.isEmpty
     }
 
-    /// Returns the kept result of a derived value for the copies; nil if there is none.
+    /// Returns the result of `derived` that was computed from the copies; nil if there is none.
     func result(of derived: DerivationNode) -> CopiedResult? {
         snapshot.results[ObjectIdentifier(derived)]
     }
@@ -98,11 +103,12 @@ internal struct DependencyCopy {
     func keep(_ result: CopiedResult) { snapshot.results[ObjectIdentifier(result.derived)] = result }
 }
 
-/// The result of a derived value for copies, or in a reported ring, and the versions that it was
-/// made from. It is not published.
+/// An unpublished result of a derived value, and the versions from which it was computed. Its
+/// function read copies of its sources, or belongs to a ring that is reported: see `RingPart`.
 ///
-/// The copies also keep a result that was computed from values which were not present together. The
-/// evaluation that has read it fails, but the function has run only once.
+/// `DependencyCopies` keeps the result even if the function read values that were not present
+/// together. Then the evaluation that reads the result fails, but it does not run this function
+/// again.
 internal final class CopiedResult {
     let derived: DerivationNode
     let words: Latch.Words
@@ -143,27 +149,28 @@ extension Collector {
         use(state.copies ?? DependencyCopies(), of: state.collected.origins)
     }
 
-    /// More failures than it takes to find a function that sets what it has read: see `SelfWatch`.
+    /// The number of failures after which the function runs on copies. It is larger than the number
+    /// that `SelfWatch` needs to find a function that sets what it has read.
     private static var mostFailures: Int {
         return 12
     }
 
-    /// Makes the function run on copies of `origins` and of all that was copied before. The
-    /// functions of derived values that it reads run on the same copies.
+    /// Makes the function run on copies of the roots in `origins`, and of all roots that were
+    /// copied before. The functions of derived values that it reads run on the same copies.
     private func use(_ copies: DependencyCopies, of origins: [Origin]) {
         (state.copies, outcome.isOnCopies) = (copies, true)
         release(copies.take(origins))
     }
 
-    /// Makes the evaluation that is about to begin run on copies of what `others` have read. The
-    /// current runs of these will be discarded.
+    /// Makes the next evaluation with this collector read copies of the roots that `others` have
+    /// read. The current runs of `others` will be discarded.
     func copyWhat(_ others: [Collector]) {
         state.failures = Self.mostFailures
         for other in others { other.leaveSet() }
         use(DependencyCopies(), of: others.flatMap(\.state.collected.origins))
     }
 
-    /// Begins an evaluation on copies, unless it runs on copies of its own.
+    /// Begins an evaluation that reads `copies`, unless it already has copies of its own.
     func begin(on copies: DependencyCopies) {
         if !outcome.isOnCopies { (state.copies, outcome.isOnCopies) = (copies, true) }
         begin(after: .none, watch: nil)
@@ -218,8 +225,8 @@ extension Collector {
 
 extension Derived {
     /// Returns the value that the function computes from the drafts of a commit and from the
-    /// present values of other properties. The value is not published. Called in the body, on its
-    /// thread. (P19, P22)
+    /// present values of other properties. The value is not published. It is called in the body, on
+    /// the body's thread. (P19, P22)
     internal func value(of drafts: DependencyCopies) -> Value {
         var value: Value?
         _ = EvaluationStack.current.perform(self) { collector in
@@ -254,7 +261,8 @@ extension Transaction {
     /// `property.value` and properties of your own types give it their present values. Nothing is
     /// kept: the derived value's own `value` does not change until the commit is published.
     ///
-    /// - Complexity: O(what the function reads), and the function.
+    /// - Complexity: O(*n*) plus the work of the function, where *n* is the number of properties
+    ///   that it reads.
     public subscript<Value: Sendable>(_ derived: Derived<Value>) -> Value {
         // Safe: the commit keeps the drafts until its body has returned.
         unsafe derived.value(of: DependencyCopies(drafts))

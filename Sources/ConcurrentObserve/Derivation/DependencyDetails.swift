@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The references of a set of sources. A set that names only roots which the function retains has
-/// none, so that it is small.
+// A *root* is a property that stores its own value. A *set* is a `DependencySet`: it names the
+// sources that evaluations of a derived value have read, and stores the last of these evaluations.
+// The page in `Derived.swift` explains the room.
+
+/// References to the sources that a set names, and the order in which they were read. A set that
+/// names only roots has no details if the function retains these roots.
 internal final class DependencyDetails: @unchecked Sendable {
     // Unchecked: constants.
     /// The roots, in the order in which they were read first.
@@ -9,8 +13,9 @@ internal final class DependencyDetails: @unchecked Sendable {
     let others: [OtherDependency]
     /// The derived values that were read, in order.
     let nodes: [NodeStep]
-    /// The reads of the function, in order: the index of a root, or a `ReadStep`. Empty if no
-    /// derived value was read: then a change of a source is a change of what the function reads.
+    /// The reads of the function, in order. A *step* is the index of a root, or a `ReadStep`. The
+    /// list is empty if the function read no derived value: then each change of a root changes a
+    /// value that the function reads.
     let steps: [Int32]
 
     init(_ collected: Collected) {
@@ -21,18 +26,21 @@ internal final class DependencyDetails: @unchecked Sendable {
 
 /// Encodes a step that does not read a root.
 internal enum ReadStep {
+    /// The step that reads a source whose roots are not known.
     static var other: Int32 { .min }
-    /// Converts the index of a derived value to a step, and back.
+    /// Converts the index of a derived value in `DependencyDetails.nodes` to a step.
     static func node(_ index: Int) -> Int32 { -1 - Int32(index) }
+    /// Converts the step of a derived value to its index in `DependencyDetails.nodes`.
     static func nodeIndex(_ step: Int32) -> Int { -1 - Int(step) }
 }
 
-/// A weak reference to a root. It keeps the root's memory, so that the version can be read when the
-/// root is gone: then that is the last version. (P24)
+/// A weak reference to a root. It keeps the root's memory, so that the root's last version can be
+/// read after the root is gone. (P24)
 internal struct RootReference: @unchecked Sendable {
     // Unchecked: a weak reference is read by any thread.
 
-    /// Keeps the memory, not the object. Never followed.
+    /// Keeps the root's memory allocated after the root is gone, but does not keep the root alive.
+    /// No code reads this reference.
     private unowned let memory: AnyObject
     private(set) weak var root: (any DerivationRoot)?
 
@@ -42,12 +50,12 @@ internal struct RootReference: @unchecked Sendable {
     }
 }
 
-/// A derived value that the function has read. It is not retained: the function has made it, or
-/// retains it.
+/// A derived value that the function has read. This object does not retain it, because the function
+/// has made it, or retains it.
 internal final class NodeStep: @unchecked Sendable {
     // Unchecked: constants; a weak reference is read by any thread.
     private(set) weak var node: DerivationNode?
-    /// The address of the derived value, which is compared and not followed.
+    /// The address of the derived value. It is only compared.
     let address: UInt
     /// The set of the evaluation that was read.
     let set: DependencySet

@@ -1,14 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// A *root* is a property that stores its own value. An *other source* is one whose roots are not
+// known: see `OtherDependency`. *Words* are 64-bit numbers in the memory of a set, which threads
+// read one by one. The page in `Derived.swift` explains the room.
+
 public import Synchronization
 
 /// The sources that evaluations of one derived value have read, in one order, and the last of these
 /// evaluations: its result, and the versions that it has read.
 ///
-/// The evaluation is in a sequence lock: a thread that finds the sequence even, and the same
-/// afterwards, has read one evaluation. It is replaced in place, by one thread at a time. It stays
-/// true for its versions forever: a reader that finds these versions present need not know whether
-/// there is a later set.
+/// The evaluation is stored under a sequence lock: a thread that finds the sequence even, and
+/// unchanged after its reads, has read the words of one evaluation. One thread at a time replaces
+/// the evaluation in place. The result stays right for its versions forever, so a reader that finds
+/// these versions present need not look for a later set.
 @safe @usableFromInline
 internal final class DependencySet: ManagedBuffer<DependencySet.Header, UInt64> {
     // Any thread may use a set: it has constants, `next` is stored before the set is published, and
@@ -24,12 +28,13 @@ internal final class DependencySet: ManagedBuffer<DependencySet.Header, UInt64> 
         var next: DependencySet?
     }
 
-    /// The index of each word.
+    /// The index of each word in the memory of a set.
     @usableFromInline
     enum Place {
         @usableFromInline static var sequence: Int { 0 }
-        /// The number of roots, in the upper half the number of derived values, and the marks of
-        /// `DependencyWords`.
+        /// The number of roots (in the lower half of the word), the number of derived values (in
+        /// the upper half), and the flags `othersMark` and `snapshotMark` of `DependencyWords` (the
+        /// two highest bits).
         @usableFromInline static var counts: Int { 1 }
         @usableFromInline static var first: Int { 2 }
         @usableFromInline static var second: Int { 3 }
@@ -40,9 +45,13 @@ internal final class DependencySet: ManagedBuffer<DependencySet.Header, UInt64> 
         @usableFromInline static var roots: Int { 5 }
     }
 
-    /// Makes a set without an evaluation.
+    /// Makes a set in which no evaluation is stored yet.
     ///
-    /// - Parameter isSnapshot: Whether the function reads all that it needs before it computes.
+    /// - Parameters:
+    ///   - addresses: The addresses of the roots' versions, in the order of the reads.
+    ///   - details: References to the sources; nil if there are only roots, and the function itself
+    ///     keeps them alive.
+    ///   - isSnapshot: Whether the function reads all that it needs before it computes.
     static func make(_ addresses: [UInt], _ details: DependencyDetails?, isSnapshot: Bool) -> DependencySet {
         let (count, nodes, others) = (addresses.count, details?.nodes.count ?? 0, details?.others.count ?? 0)
         let size = Place.roots + 2 * count + nodes + others
@@ -75,8 +84,9 @@ internal final class DependencySet: ManagedBuffer<DependencySet.Header, UInt64> 
         unsafe UnsafePointer<Latch>(bitPattern: address).unsafelyUnwrapped.pointee.presentVersion
     }
 
-    /// Returns the word of a root's version. It equals a version that was read if that version is
-    /// the present one. It equals none while a commit has prepared the next version.
+    /// Returns the word in which a root stores its version. A version that was read is still the
+    /// present one if it equals this word. While a commit has prepared the next version, no version
+    /// equals it.
     @inlinable @inline(__always)
     static func word(at address: UInt) -> UInt64 {
         // Safe: as above. Acquire: pairs with the releases in Latch.publish(_:), prepare(_:by:) and
@@ -91,9 +101,10 @@ internal final class DependencySet: ManagedBuffer<DependencySet.Header, UInt64> 
     }
 }
 
-/// The words of a set of sources. A thread reads them without counting a reference.
+/// A pointer to the words of a `DependencySet`. A thread reads the words without counting a
+/// reference.
 ///
-/// The derived value keeps the set, or the caller does.
+/// The derived value or the caller must keep the set alive.
 @safe internal struct DependencyWords: Equatable {
     let memory: UnsafeMutablePointer<UInt64>
 
@@ -102,7 +113,7 @@ internal final class DependencySet: ManagedBuffer<DependencySet.Header, UInt64> 
     /// The distance in bytes from the object to its words.
     static var distance: UInt { 32 }
 
-    /// Stands for no set. Its words are not followed.
+    /// Represents no set. The caller must not read its words.
     static var none: DependencyWords { unsafe DependencyWords(UnsafeMutablePointer(bitPattern: 8).unsafelyUnwrapped) }
 
     private typealias Place = DependencySet.Place
@@ -145,8 +156,8 @@ internal final class DependencySet: ManagedBuffer<DependencySet.Header, UInt64> 
 // MARK: - The evaluation
 
 extension DependencyWords {
-    /// Loads a word of the evaluation. It belongs to that evaluation only if the sequence is the
-    /// same afterwards.
+    /// Loads the word at `place`. The word belongs to the evaluation that the caller has found only
+    /// if the sequence is the same afterwards.
     func word(_ place: Int) -> UInt64 {
         // Relaxed: the sequence and the fences order it.
         unsafe DependencySet.atomic(memory, place).pointee.load(ordering: .relaxed)
@@ -158,8 +169,9 @@ extension DependencyWords {
         unsafe DependencySet.atomic(memory, Place.sequence).pointee.load(ordering: .acquiring)
     }
 
-    /// Whether all words loaded since the sequence was `before` belong to one evaluation, and what
-    /// they reference is not retired if it was pinned before the call.
+    /// Whether the sequence is still `before`. If it is, all words that the caller has loaded since
+    /// then belong to one evaluation. An object that they reference is then not retired, if the
+    /// caller pinned it before this call.
     func isStill(_ before: UInt64) -> Bool {
         // Acquire: pairs with the fence in beginStoring(). If a loaded word belongs to a later
         // evaluation, the sequence below is later, too.
@@ -169,8 +181,8 @@ extension DependencyWords {
         return unsafe DependencySet.atomic(memory, Place.sequence).pointee.load(ordering: .relaxed) == before
     }
 
-    /// Replaces the evaluation, and returns the new sequence. The caller must hold the derived
-    /// value's lock.
+    /// Replaces the evaluation, whose words `body` stores. Returns the new sequence. The caller
+    /// must hold the derived value's lock.
     func store(_ body: (DependencyWords) -> Void) -> UInt64 {
         let odd = beginStoring()
         body(self)
@@ -194,7 +206,7 @@ extension DependencyWords {
         return odd
     }
 
-    /// Stores a word of the evaluation. Called inside store(_:).
+    /// Stores a word of the evaluation. The caller must be inside `store(_:)`.
     func setWord(_ place: Int, _ word: UInt64) {
         // Relaxed: ordered by the fence and the sequence.
         unsafe DependencySet.atomic(memory, place).pointee.store(word, ordering: .relaxed)
@@ -214,7 +226,9 @@ extension DependencyWords {
     /// Whether this evaluation retains the set, because the derived value does not keep it.
     let keepsSet: Bool
 
-    /// - Parameter keepsSet: Whether the evaluation takes over a reference to the set.
+    /// Makes a value from the words of an evaluation.
+    ///
+    /// - Parameter keepsSet: Whether this value takes over a reference to the set.
     init(set: DependencyWords, keepsSet: Bool, sequence: UInt64, version: UInt64, words: Latch.Words) {
         (self.set, self.keepsSet, self.sequence) = (set, keepsSet, sequence)
         (self.version, self.words) = (version, words)

@@ -12,7 +12,7 @@ import Synchronization
 @usableFromInline
 internal final class DerivationKeeper: @unchecked Sendable {
     // Unchecked: `successor` is guarded by `lock`.
-    /// The program's derived value, not retained.
+    /// A reference to the program's derived value, which it does not retain.
     private let original: WeakReference
     /// Whether `decide(_:)` was called: the program has released the original.
     private let isDecided = Atomic(false)
@@ -22,10 +22,11 @@ internal final class DerivationKeeper: @unchecked Sendable {
     init(of derived: DerivationNode) { original = WeakReference(derived) }
 
     /// The derived value, or its successor. Nil if there is no successor, or once a source that the
-    /// successor names is gone.
+    /// successor names is gone. If the original's `deinit` has begun, waits until it has called
+    /// `decide(_:)`.
     var node: DerivationNode? { original.object(as: DerivationNode.self) ?? awaitSuccessor() }
 
-    /// The derived value, or its successor, if there is one now. Does not wait.
+    /// The derived value or its successor; nil if neither exists now. Does not wait.
     var presentNode: DerivationNode? { original.object(as: DerivationNode.self) ?? presentSuccessor }
 
     /// The successor; nil if the original has none, or has not been released yet. Unlike `node`,
@@ -43,8 +44,8 @@ internal final class DerivationKeeper: @unchecked Sendable {
         return presentSuccessor
     }
 
-    /// Sets what follows the original: a successor or nothing. Called once, in the original's
-    /// `deinit`.
+    /// Sets what follows the original: a successor or nothing. The original's `deinit` calls it
+    /// once.
     func decide(_ successor: DerivationNode?) {
         lock.withLock {
             self.successor = successor
@@ -72,8 +73,8 @@ extension DerivationNode {
         }
     }
 
-    /// Makes a successor, if the value has one, and reports it to the keeper. Returns whether there
-    /// is a successor. Called in the `deinit`.
+    /// Makes a successor, if this derived value can have one, and passes it to `keeper`. Returns
+    /// whether there is a successor. The `deinit` calls it.
     final func isSucceeded(in keeper: DerivationKeeper) -> Bool {
         let successor = isOfModel ? nil : makeSuccessor()
         successor?.presentKeeper = keeper
@@ -92,8 +93,9 @@ extension DerivationNode {
         return makeSuccessor(collector.state.weakFunction)
     }
 
-    /// Retains the sources that the function of a successor needs. Returns false if one is gone. If
-    /// `holdSources` is nil, the function itself retains what it needs, and this returns true.
+    /// Retains in `held` the sources that a successor references weakly. Returns false if one of
+    /// them is gone. If `holdSources` is nil, does nothing and returns true: then the function
+    /// itself retains its sources.
     @inline(__always)
     final func hold(_ held: inout HeldSources) -> Bool { holdSources?(&held) ?? true }
 }
@@ -117,13 +119,13 @@ extension Derived: WeaklyNamed {
 /// The function of a successor, which references its sources weakly.
 internal struct WeakFunction: Sendable {
     let run: @Sendable (Collector) -> Void
-    /// Retains the objects that the function needs. Returns false if one is gone.
+    /// Retains the objects that `run` needs. Returns false if one of them is gone.
     let hold: @Sendable (inout HeldSources) -> Bool
 }
 
 extension Collector {
-    /// Stores a function that computes the same from weak references to the sources. A derived
-    /// value's function calls this if `outcome.isWeakening`.
+    /// Stores a function that computes the same result, and references the sources weakly. A
+    /// derived value's function calls this if `outcome.isWeakening`.
     ///
     /// - Parameters:
     ///   - compute: Receives values that were present together.
@@ -158,7 +160,7 @@ extension Collector {
         )
     }
 
-    /// Stores a function that calls `run` with a source, which it references weakly.
+    /// Stores a function that calls `run` with `source`, and references the source weakly.
     @usableFromInline @inline(never)
     func weaken<Source: ObservableProperty>(
         only source: Source,

@@ -2,7 +2,10 @@
 
 import Synchronization
 
-// The first thread that commits over the evaluation with which it began publishes its result.
+// Several threads may evaluate a derived value at once. Each begins with the evaluation that is
+// present then, its *base*. The first thread that commits over its base publishes its result. A
+// *set* is a `DependencySet`, which stores an evaluation. The page in `Derived.swift` explains the
+// room.
 
 extension DerivationNode {
     /// The result and the set that a commit has replaced.
@@ -16,9 +19,10 @@ extension DerivationNode {
         var set: UInt = 0
     }
 
-    /// Publishes an evaluation, unless another was published since `base`: then it returns `none`.
-    /// Puts a change of the value into the mailboxes. Another thread may announce the change: see
-    /// the page in `Derived.swift`. (P2)
+    /// Publishes the evaluation that `collector` has made, and returns it. If another evaluation
+    /// was published since `base`, publishes nothing and returns `none`. Puts a change of the value
+    /// into the mailboxes. Another thread may announce the change: see the page in `Derived.swift`.
+    /// (P2)
     @inline(__always)
     final func commit(_ collector: Collector, over base: borrowing Present) -> Present {
         let other = collector.hasReadItsSet ? nil : collector.otherSet(self)
@@ -49,8 +53,9 @@ extension DerivationNode {
         return unsafe address & ~1 == UInt(bitPattern: base.set.memory) && base.set.sequence == base.sequence
     }
 
-    /// Stores an evaluation in `set`, which becomes the present one. A result that differs is a
-    /// change for the observers. The caller must hold `lock`.
+    /// Stores an evaluation in `set`, makes `set` the present set, and returns the evaluation.
+    /// Notes in `replaced` what the caller must retire. If the result differs from the one in
+    /// `base`, it is a change for the observers. The caller must hold `lock`.
     @inline(__always)
     private final func publish(
         _ set: DependencyWords,
@@ -104,7 +109,7 @@ extension DerivationNode {
     /// The largest number of sets that are kept. Most functions read two or three different sets.
     private static var mostKept: Int { 4 }
 
-    /// The kept sets, the latest first.
+    /// The sets that the derived value keeps as long as it exists, the latest first.
     private final var keptSets: [DependencySet] {
         var sets: [DependencySet] = []
         // Acquire: pairs with the release in replace(with:).
@@ -121,8 +126,8 @@ extension DerivationNode {
     /// Returns the kept set that names the sources that were read; nil if there is none.
     final func find(_ collection: Collected) -> DependencySet? { keptSets.first(where: collection.isOf) }
 
-    /// Retires what a commit has replaced: it is destroyed when no reader uses it any more. The
-    /// caller must hold no lock.
+    /// Retires the results and the set that a commit has replaced. They are destroyed when no
+    /// reader uses them any more. The caller must hold no lock.
     final func retire(_ replaced: Replaced, isInline: Bool) {
         if !isInline {
             if let words = replaced.announced { retire(words) }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A read checks whether the roots of the present evaluation still have the versions that it has
-// read. If not, the reader evaluates, under no lock. Several threads may evaluate at once. The
-// first to commit over the evaluation with which it began publishes its result. The others take
-// that result if it is current, or evaluate again. No thread waits for another thread's evaluation,
-// so there is no deadlock. (P25)
+// A *root* is a property that stores its own value. A read of a derived value checks whether the
+// roots still have the versions that the present evaluation has read. If not, the reader evaluates,
+// under no lock. Several threads may evaluate at once. The first to commit over the evaluation with
+// which it began publishes its result. The others take that result if it is current, or evaluate
+// again. No thread waits for another thread's evaluation, so there is no deadlock. (P25)
 
 extension DerivationNode {
     /// Returns an evaluation that was current during the call. Returns `none` if `reader` has
@@ -29,8 +29,9 @@ extension DerivationNode {
 
     /// Whether an evaluation is current. The caller must hold no lock.
     ///
-    /// Other sources run code of their own, which may need this derived value: so the check is then
-    /// entered on the evaluation stack, which finds the ring. (P25)
+    /// If a source has no known roots, reading its version runs code of its own type. That code may
+    /// need this derived value, which is then a ring. Therefore such a check is entered on the
+    /// evaluation stack, which finds the ring. (P25)
     private final func isCurrent(_ present: borrowing Present) -> Bool {
         if !present.set.hasOthers { return present.isCurrent }
         var isCurrent = false
@@ -42,8 +43,8 @@ extension DerivationNode {
         return isCurrent
     }
 
-    /// Evaluates and publishes. Returns `none` if another thread has published first, or if
-    /// `reader` has received the result.
+    /// Evaluates the derived value, and publishes the result. Returns `none` if another thread has
+    /// published first, or if `reader` has received the result.
     private final func evaluate(after base: borrowing Present, for reader: Collector?) -> Present {
         return EvaluationStack.current.perform(self, for: reader) { collector in
             collect(collector, after: base)
@@ -86,8 +87,8 @@ extension DerivationNode {
         collector.endWatch()
     }
 
-    /// After this many failures the function may be one that sets what it reads, and a `SelfWatch`
-    /// looks for that.
+    /// The number of failures after which a `SelfWatch` checks whether the function sets what it
+    /// reads.
     private static var suspicious: Int { 2 }
 
     /// Runs the function once, unless nothing it read has changed. Returns whether all values read
@@ -106,10 +107,10 @@ extension DerivationNode {
         if !collector.outcome.isSame, !collector.outcome.isInline { discard(collector.outcome.result) }
     }
 
-    /// Whether the derived values and the properties that the function reads have not changed,
-    /// although roots have. It evaluates these derived values for that, in the order in which the
-    /// function has read them. It stops at the first that differs, since the function may not need
-    /// the later ones.
+    /// Whether all derived values and properties that the function itself reads are unchanged,
+    /// although a root has changed. To find out, it evaluates these derived values, in the order in
+    /// which the function has read them. It stops at the first one that differs, because the
+    /// function may not need the later ones.
     ///
     /// A function that reads all that it needs before it computes checks this itself: see
     /// `Collector.readsTheSame`.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The facts about a derived value's evaluations that are known, for an explanation.
+/// The known facts about a derived value's evaluations, from which an explanation is made.
 package struct InspectedDerivation: Sendable {
     /// The file and the line that made the derived value.
     package let place: String
@@ -15,24 +15,27 @@ package struct InspectedDerivation: Sendable {
 
 /// A source that a derived value's function has read.
 package struct InspectedRead: Sendable {
-    /// The label in quotes; the place of a derived value; or the type.
+    /// The source's label in quotes. Without a label: the place where a derived value was made, or
+    /// the type of another source.
     package let name: String
     /// The version that the evaluation before the last run has read; nil if that is not known, or
     /// if it has not read the source.
     package fileprivate(set) var before: UInt64?
     package let version: UInt64
-    /// Whether the source has changed since it was read; nil if only a read shows it.
+    /// Whether the source has changed since it was read; nil if only an evaluation or a read of the
+    /// source can show it.
     package let hasChanged: Bool?
-    /// Compared, not followed.
+    /// A number that identifies the source. It is only compared.
     fileprivate let address: UInt
 }
 
 extension DerivationNode {
     /// Describes the last evaluation, and the run before it as far as that was recorded. It
-    /// evaluates nothing. Any thread, under no lock.
+    /// evaluates nothing. Any thread may call it, while it holds no lock.
     ///
-    /// The version of another source runs code of that source's type. Inside the function of a
-    /// derived value it is not read, since that code could need this value. (P25)
+    /// A source whose roots are not known runs its own code when its version is read. Inside the
+    /// function of a derived value this version is not read, because that code could need this
+    /// derived value. (P25)
     package final func inspect() -> InspectedDerivation {
         ThreadRecord.withUserCode {
             let recording = ObservationScope.recordingNumber
@@ -56,8 +59,8 @@ extension DerivationNode {
         }
     }
 
-    /// Describes what the function itself has read in an evaluation. What a derived value among
-    /// that was made from is not included.
+    /// Describes the sources that the function itself has read in an evaluation. If one of them is
+    /// a derived value, its own sources are not included.
     private final func describe(_ versions: ReadVersions) -> [InspectedRead] {
         let (set, words) = (versions.set, versions.set.words)
         let roots = words.count == 0 ? [] : self.roots(of: set)

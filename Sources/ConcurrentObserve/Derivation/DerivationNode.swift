@@ -1,11 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// A *root* is a property that stores its own value. A *successor* takes the place of a derived
+// value that the program has released: see `DerivationKeeper`. The page in `Derived.swift` explains
+// the room.
+
 public import Synchronization
 
 // A public class needs a public superclass. Documentation leaves out names with an underscore.
 // swift-format-ignore: NoLeadingUnderscores
 
-/// A derived value, without its type: the function, the present evaluation, and the observation.
+/// The part of a derived value that does not depend on the type of its value: the function, the
+/// present evaluation, and the observation.
 ///
 /// The evaluation is in a `DependencySet`. The derived value keeps its first four sets as long as
 /// it lives, so that a reader looks into them without a read section and a pin. Further sets are
@@ -17,13 +22,14 @@ public class _DerivationNode: @unchecked Sendable {
     // Unchecked: `lock` guards the observation and the keeper; the rest is constant or atomic.
 
     /// The address of the present set's words, from which `load()` makes a `Present`. The lowest
-    /// bit is set if readers must not read them without `lock`: there is no set yet, or it is not
-    /// kept. Stored under `lock`.
+    /// bit is set if readers must hold `lock` to read these words: there is no set yet, or the
+    /// derived value does not keep the set. A thread that stores this address must hold `lock`.
     @usableFromInline final let present = Atomic<UInt>(1)
-    /// The address of the words of the kept set that was added last, or 0. Kept sets are linked.
-    /// Stored under `lock`.
+    /// The address of the words of the kept set that was added last, or 0. The kept sets are
+    /// linked. A thread that stores this address must hold `lock`.
     final let kept = Atomic<UInt>(0)
-    /// Reads, computes, and hands the result to the collector.
+    /// The function of the derived value: reads the sources, computes, and hands the result to the
+    /// collector.
     private final let function: @Sendable (Collector) -> Void
     internal final let place: DerivationPlace
     /// Whether the function names its sources. Then it can make a function that references them
@@ -33,19 +39,21 @@ public class _DerivationNode: @unchecked Sendable {
     /// are taken inside.
     @usableFromInline final let lock = SourceLock()
 
-    /// The observation; nil while the value is not observed. Guarded by `lock`, under which its
-    /// last reference is never released: a thread or an observer that uses it has another.
+    /// The observation; nil while the value is not observed. `lock` guards it. The last reference
+    /// to the observation is never released under `lock`: a thread or an observer that uses the
+    /// observation has another reference.
     // Safe: no access contains another one.
     @safe @exclusivity(unchecked) final var observation: DerivedObservation?
-    /// The keeper; nil before the first observation or sequence needs one. Not retained. Guarded by
-    /// `lock`.
+    /// The keeper; nil before the first observation or sequence needs one. This reference does not
+    /// retain the keeper. `lock` guards it.
     final weak var presentKeeper: DerivationKeeper?
-    /// Notes about the last run of the function; nil unless runs were recorded. Guarded by `lock`.
+    /// Notes about the last run of the function; nil unless runs were recorded. `lock` guards this
+    /// variable.
     final var notes: RunNotes?
     /// Whether the value belongs to a model. Its observations then end with the model.
     private final let modelMark = Atomic(false)
-    /// Retains what the function of a successor needs. Nil for others, and for a successor that
-    /// names no sources.
+    /// Retains the sources that the function of a successor references weakly. Nil if this object
+    /// is not a successor, or if its function retains its sources itself.
     final let holdSources: (@Sendable (inout HeldSources) -> Bool)?
 
     @usableFromInline
@@ -54,10 +62,11 @@ public class _DerivationNode: @unchecked Sendable {
         holdSources = nil
     }
 
-    /// Makes a successor, which takes over the evaluation and the observers. The `deinit` of the
-    /// other derived value has begun.
+    /// Makes a successor of `other`, which takes over its evaluation and its observers. The
+    /// `deinit` of `other` has begun.
     ///
-    /// - Parameter function: The successor's function; nil if it is the same.
+    /// - Parameter function: The successor's function; nil if the successor has the function of
+    ///   `other`.
     internal init(succeeding other: DerivationNode, _ function: WeakFunction?) {
         (place, namesSources, self.function) = (other.place, false, function?.run ?? other.function)
         holdSources = function?.hold
@@ -94,14 +103,15 @@ public class _DerivationNode: @unchecked Sendable {
 internal typealias DerivationNode = _DerivationNode
 
 extension DerivationNode {
-    /// The address of this object, which is compared and not followed.
+    /// The address of this object. It is only compared.
     @inline(__always)
     final var address: UInt { UInt(bitPattern: ObjectIdentifier(self)) }
 
     final func run(_ collector: Collector) { function(collector) }
 
-    /// Evaluates the derived value if it is not current, and notes in `collector` what it is made
-    /// from. Returns the version of the result, or the highest number if that is not known.
+    /// Evaluates the derived value if it is not current, and notes in `collector` the sources of
+    /// the evaluation. Returns the version of the result, or the highest number if this version is
+    /// not known.
     final func note(in collector: Collector) -> UInt64 {
         let present = refresh(for: collector)
         // The version is not known: the function has to run.
@@ -120,8 +130,8 @@ extension DerivationNode {
         return collector.listed
     }
 
-    /// Makes a result a change for the observers. Returns the words that their property had before;
-    /// nil if there are no observers. The caller must hold `lock`.
+    /// Publishes a result as a change for the observers. Returns the words that their property had
+    /// before; nil if there are no observers. The caller must hold `lock`.
     final func publish(_ words: Latch.Words) -> Latch.Words? { observation?.publish(words) }
 
     /// Whether the value belongs to a model. Its observations then end with the model, and do not
@@ -151,7 +161,8 @@ internal struct CleanRead {
         unsafe self.memory = unsafe memory
     }
 
-    /// Whether the evaluation is still in its set. Call it after a pin.
+    /// Whether the evaluation is still stored in its set. The caller must first pin what the words
+    /// reference.
     @inlinable @inline(__always)
     var isStill: Bool {
         // Relaxed: after the pin, by the light barrier, as in ValueCell.isPinned(_:).
@@ -163,7 +174,7 @@ extension DerivationNode {
     /// Returns the words of the present evaluation, if the versions of its roots show that it is
     /// current; else nil. Counts no reference and takes no lock.
     ///
-    /// - Parameter firstOnly: Leaves out the second word. Pass a constant.
+    /// - Parameter firstOnly: True to read only the first word of the result. Pass a constant.
     @inlinable @inline(__always)
     internal final func look(firstOnly: Bool) -> CleanRead? {
         // Acquire: pairs with the release in replace(with:); the words of the set are complete.
@@ -212,8 +223,9 @@ extension DerivationNode {
         return loadLocked()
     }
 
-    /// Returns the present evaluation when its set may be released, or when another thread
-    /// publishes one. The child of a fork reads without the lock: no thread publishes there. (P18)
+    /// Returns the present evaluation under `lock`. `load()` needs it if the set may be released,
+    /// or if another thread is publishing an evaluation. The child of a fork reads without the
+    /// lock: no thread publishes there. (P18)
     @inline(never)
     private final func loadLocked() -> Present {
         Fork.isInChild ? retainPresent() : lock.withLock(retainPresent)
@@ -229,8 +241,8 @@ extension DerivationNode {
         return evaluation
     }
 
-    /// Returns the evaluation in a set. It is complete if the sequence is even, and the same
-    /// afterwards.
+    /// Returns the evaluation in the set whose words are at `address`. It is complete only if its
+    /// sequence is even, and the set still has this sequence afterwards.
     ///
     /// - Parameter keepsSet: Whether the evaluation retains the set.
     @inline(__always)

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// A *root* is a property that stores its own value. The page in `Derived.swift` explains the room.
+
 import Synchronization
 
 extension Derived: ObservableProperty {
@@ -80,8 +82,8 @@ extension Derived: ObservableProperty {
     }
 
     /// Begins an observation of the results. Evaluates the function if a source has changed since
-    /// it last ran. From then on each change of what the function read last evaluates it. (P1, P4,
-    /// P24)
+    /// it last ran. From then on, each change of a property that the function read last evaluates
+    /// the function. (P1, P4, P24)
     ///
     /// A read never delivers a change. Changes are delivered on a thread that changes a source or
     /// begins an observation, or on a thread of the library. `.prior` is not delivered: the value
@@ -109,9 +111,9 @@ extension Derived: ObservableProperty {
         return token
     }
 
-    /// Attaches observers, and returns nil once a source that the derived value names is gone. It
-    /// does not keep these sources. It keeps the derived value, unless that belongs to a model.
-    /// (P11)
+    /// A function that attaches an observer. It returns nil once a source that the derived value
+    /// names is gone. It does not retain these sources. It retains the derived value, unless the
+    /// derived value belongs to a model. (P11)
     public var weakAttachment: @Sendable (PropertyObserver<Value>) -> ObservationToken? {
         if isOfModel { return { [weak self] observer in self?.attach(observer) } }
         let keeper = keeper()
@@ -172,8 +174,8 @@ extension Derived: ObservationSource {
 }
 
 extension ValueEncoding {
-    /// Returns a copy of the value that a result's words stand for. Returns nil if `isPresent` does
-    /// not find the result in its place while its reference is pinned.
+    /// Returns a copy of the value that a result's words stand for. Returns nil if the result was
+    /// replaced: `isPresent` is called while the result's reference is pinned, and returns false.
     @inlinable @inline(__always)
     static func copy(_ words: Latch.Words, ifPresent isPresent: () -> Bool) -> Value? {
         ThreadRecord.withCopyPin { pin in

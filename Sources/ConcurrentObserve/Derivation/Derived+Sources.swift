@@ -72,7 +72,7 @@ extension Derived {
     }
 
     /// Makes a derived value of any number of properties. `compute` receives values that were
-    /// present together.
+    /// present together. `finish` hands the result to the collector.
     @inlinable
     internal convenience init<First: ObservableProperty, each Other: ObservableProperty>(
         _ file: StaticString,

@@ -6,7 +6,9 @@
 // value is observed, each change of a property that was read evaluates it. The room uses Property,
 // Transaction, KeyPaths and Delivery, and the rooms below these.
 //
-// Begin with `DerivationNode+Evaluating.swift`. A *root* is a property that stores its own value.
+// Begin with `DerivationNode+Evaluating.swift`. A *root* is a property that stores its own value. A
+// *ring* is a derived value that needs itself, directly or through others. A *successor* takes the
+// place of a derived value that the program has released.
 // - `Derived`: the public type. Its superclass `DerivationNode` has all that does not depend on the
 //   type of the value: the function, the present evaluation, the observation.
 // - `DependencySet`: the roots that were read; and an evaluation, in a sequence lock.
@@ -89,10 +91,17 @@ public final class Derived<Value: Sendable>: _DerivationNode, @unchecked Sendabl
     /// The rule of `removingDuplicates(by:)`, for observers whose buffer may drop changes.
     @usableFromInline internal let areEqual: (@Sendable (Value, Value) -> Bool)?
 
+    /// Makes a derived value with this function, and without an evaluation.
+    ///
     /// - Parameters:
-    ///   - areEqual: The rule of `removingDuplicates(by:)`.
+    ///   - file: The file of the code that makes it.
+    ///   - line: The line of that code.
+    ///   - areEqual: The rule of `removingDuplicates(by:)`; nil for other derived values.
     ///   - namesSources: Whether the function calls `Collector.weaken` if `outcome.isWeakening`.
-    ///   - function: Reads, and hands its result to the collector by one of its `finish` functions.
+    ///   - reportsRings: Whether the derived value has an error if it needs itself. If not, the
+    ///     process traps.
+    ///   - function: Reads, and hands its result to the collector by one of the collector's
+    ///     `finish` functions.
     @inlinable
     internal init(
         _ file: StaticString,
@@ -137,9 +146,9 @@ public final class Derived<Value: Sendable>: _DerivationNode, @unchecked Sendabl
 // MARK: - Making
 
 extension Derived {
-    /// Makes a derived value of what its function reads. Every result is a change. If the compiler
-    /// knows that `Value` is `Equatable`, the same call makes a derived value that compares its
-    /// results.
+    /// Makes a derived value that `compute` computes from the properties that it reads. Every
+    /// result is a change. If the compiler knows that `Value` is `Equatable`, the same call makes a
+    /// derived value that compares its results.
     ///
     /// - Parameters:
     ///   - fileID: The calling file, for the message about a derived value that needs itself.
@@ -157,8 +166,8 @@ extension Derived {
 }
 
 extension Derived where Value: Equatable {
-    /// Makes a derived value of what its function reads. A result that equals the previous one is
-    /// no change. (P24)
+    /// Makes a derived value that `compute` computes from the properties that it reads. A result
+    /// that equals the previous one is no change. (P24)
     ///
     /// - Parameters:
     ///   - fileID: The calling file, for the message about a derived value that needs itself.

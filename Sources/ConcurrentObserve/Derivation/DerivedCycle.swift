@@ -3,19 +3,19 @@
 /// The error of a derived value that can never be current: it needs itself, or its function changes
 /// what it reads. (P25)
 ///
-/// A derived value made by `Derived(throwing:)` has it, if `Failure` is `any Error` or
-/// `DerivedCycle`. Others trap.
+/// A derived value that `Derived(throwing:)` has made has this error, if `Failure` is `any Error`
+/// or `DerivedCycle`. Every other derived value traps.
 ///
 /// ```swift
 /// let total = Derived(throwing: { get in try get(subtotal).get() + get(fee) })
 /// if case .failure(let error as DerivedCycle) = total.value { print(error.path) }
 /// ```
 ///
-/// One member of a ring has the error: a member whose function can throw it. The same member has
-/// the error, whichever member is read first; it is not defined which member. The others are
-/// evaluated from its error, as from any error: they pass the error on with `try get(other).get()`,
-/// or replace it. The error is kept, and delivered as a change, until a property changes that led
-/// into the ring.
+/// A *ring* is a derived value that needs itself, directly or through others. One member of the
+/// ring has the error: a member whose function can throw it. The same member has the error,
+/// whichever member is read first; it is not defined which member. The others are evaluated from
+/// its error, as from any error: they pass the error on with `try get(other).get()`, or replace it.
+/// The error is kept, and delivered as a change, until a property changes that led into the ring.
 ///
 /// A ring still traps if anything but a function's reader closes it: `other.value`, a group that is
 /// not read member by member, or a property of a type of yours.
@@ -24,7 +24,10 @@ public struct DerivedCycle: Error, Hashable, Sendable {
     /// is repeated at the end.
     public let path: [String]
 
-    /// - Parameter ring: Each member once, in the order in which they read each other.
+    /// Makes the error for one ring.
+    ///
+    /// - Parameter ring: The place of each member once, in the order in which the members read each
+    ///   other.
     internal init(_ ring: [String]) {
         // The path is the same, whichever member was read first.
         let first = ring.indices.min { ring[$0] < ring[$1] } ?? 0
@@ -46,7 +49,8 @@ extension DerivedCycle: CustomStringConvertible {
     }
 }
 
-/// The place where a derived value was made, and how the derived value ends a ring. Thirteen bytes.
+/// The place where a derived value was made, and whether it reports a ring as an error. It takes
+/// thirteen bytes.
 @usableFromInline
 internal struct DerivationPlace: Sendable {
     /// The address of the file's name, which ends with a zero byte; or 0.

@@ -134,8 +134,9 @@ extension Derived {
 }
 
 // swift-format-ignore: NoLeadingUnderscores
-/// Keeps a derived value of a variable with `@ConcurrentDerived`. It is made once, when it is first
-/// needed: only then does the model exist whose properties the function names. The macro uses it.
+/// Stores the derived value of a variable with `@ConcurrentDerived`. The derived value is made
+/// once, when it is first needed: only then does the model exist whose properties the function
+/// names. The macro uses this type.
 public struct _DerivedStorage<Value: Sendable>: ~Copyable, Sendable {
     private let reference = AtomicLazyReference<Derived<Value>>()
 

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// A *link* is the observer at one root of a derived value: see `DerivationLink`. A *successor*
+// takes the place of a derived value that the program has released: see `DerivationKeeper`.
+
 import Synchronization
 
 extension DerivedObservation {
@@ -31,7 +34,7 @@ extension DerivedObservation {
         }
     }
 
-    /// Ends the links, if `isLast` says so. Any thread; runs no user code.
+    /// Ends the links, if `isLast` returns true. Any thread may call it. It runs no user code.
     ///
     /// - Parameter isLast: Called under `lock`.
     private func endLinks(if isLast: () -> Bool) {
@@ -75,10 +78,10 @@ extension DerivedObservation {
         release(node) { $0.observation?.sourceIsGone() }
     }
 
-    /// Releases a derived value. A thread of the library releases a last reference, since the
-    /// captures that go with it run user code. (P5)
+    /// Releases a reference to a derived value. A thread of the library releases the last
+    /// reference, because destroying the function's captures runs user code. (P5)
     ///
-    /// - Parameter isLast: Called before, if it is the last reference.
+    /// - Parameter isLast: Called before the release, if this is the last reference.
     @inline(__always)
     func release(_ node: consuming DerivationNode, ifLast isLast: (DerivationNode) -> Void = { _ in }) {
         var last: DerivationNode? = consume node

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// A *root* is a property that stores its own value. A *link* is the observer at one root of a
+// derived value. The page in `Derived.swift` explains the room.
+
 import Synchronization
 
-/// The link at a root of an observed derived value. It does not retain the derived value.
+/// The observer at one root of an observed derived value. It does not retain the derived value.
 internal final class DerivationLink: LinkedPath, @unchecked Sendable {
     // Unchecked: `observer` belongs to the thread in the follower's drain loop.
     let follower: LinkFollower
@@ -14,8 +17,8 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
         observer = root.register(self)
     }
 
-    /// Only defers the evaluation. The function runs when all links of the property have been
-    /// called, so that no function reads a value that another link is about to find stale. (P23)
+    /// Defers the evaluation. The function runs when all links of the property have been called, so
+    /// that no function reads a value that another link is about to find stale. (P23)
     override func linkHasChanged(_ deferred: inout LinkDeliveries) {
         deferred.add(.evaluation(follower))
     }
@@ -37,8 +40,8 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
     // the drain loop. `retainedResults` is released with the derived value, or in `deinit`.
 
     let keeper: DerivationKeeper
-    /// The results, which the user's observers observe. Retained until the derived value is gone;
-    /// nil afterwards.
+    /// The results, which the user's observers observe. This object retains them until the derived
+    /// value is gone; nil afterwards.
     private var retainedResults: Unmanaged<AnyDerivedResults>?
     let lock = SourceLock()
     var attached = 0
@@ -46,7 +49,7 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
     let starting = Atomic<Int>(0)
 
     private let loop = DrainLoop()
-    /// Whether the last observer has ended. Stored under `lock`.
+    /// Whether the last observer has ended. Only a thread that holds `lock` stores it.
     let isOver = Atomic<Bool>(false)
     var links: [UInt: DerivationLink] = [:]
     /// The set to whose roots the links belong; nil before the first round.
@@ -59,8 +62,8 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
         super.init()
     }
 
-    /// Makes a result a change of the property that has the results. The caller must hold the
-    /// derived value's lock.
+    /// Publishes a result as a change of the property that has the results. The caller must hold
+    /// the derived value's lock.
     ///
     /// - Returns: The words that it has replaced. Nil if the last observer has ended: then no
     ///   thread announces a change any more.
@@ -115,8 +118,8 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
         release(node)
     }
 
-    /// Called when a root has died, on the thread that has dropped it. If a successor names the
-    /// root, or needs it to reach a source that it names, the observation ends. (P12)
+    /// It is called when a root has died, on the thread that has released the root. If a successor
+    /// names the root, or needs it to reach a source that it names, the observation ends. (P12)
     override func rootIsGone() {
         guard let successor = keeper.presentSuccessor else { return }
         var held = HeldSources()
@@ -128,12 +131,13 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
 // MARK: - Settling
 
 extension DerivedObservation {
-    /// Links what the function reads, for an observer that is about to be attached.
+    /// Attaches links to the roots that the function reads, for an observer that is about to be
+    /// attached.
     ///
-    /// Also announces what other threads have published by then. A thread of the library announces
-    /// it if the caller is inside a body, where a callback that makes a change would trap, or
-    /// inside the function of a derived value, where the callback would be part of an evaluation.
-    /// (P5)
+    /// Also announces the results that other threads have published by then. A thread of the
+    /// library announces it if the caller is inside a body, where a callback that makes a change
+    /// would trap, or inside the function of a derived value, where the callback would be part of
+    /// an evaluation. (P5)
     func begin(_ node: DerivationNode) {
         withResults { results in runLoop(node, results) }
         if ThreadRecord.isInsideBody || EvaluationStack.current.isEvaluating { return settleElsewhere() }
@@ -159,7 +163,8 @@ extension DerivedObservation {
 
     private static var mostRounds: Int { 8 }
 
-    /// Evaluates, and links what was read. Called inside the drain loop.
+    /// Evaluates the derived value, and attaches links to the roots that its function has read. The
+    /// caller must be in the drain loop.
     private func round(_ derived: DerivationNode, _ results: AnyDerivedResults) {
         // Relaxed: install(_:_:unused:) looks again, under the lock.
         guard !isOver.load(ordering: .relaxed) else { return }
@@ -176,8 +181,8 @@ extension DerivedObservation {
         }
     }
 
-    /// Updates the links to match the roots of an evaluation. Returns true if any link is new.
-    /// Called inside the drain loop.
+    /// Updates the links to match the roots of an evaluation. Returns true if any link is new. The
+    /// caller must be in the drain loop.
     private func link(_ present: borrowing Present, of derived: DerivationNode) -> Bool {
         if let linked, linked.words == present.set { return false }
         let (set, words) = (present.set.object, present.set)
@@ -199,8 +204,9 @@ extension DerivedObservation {
         return isNew || !others.isEmpty
     }
 
-    /// Replaces the links. If the last observer has ended, it ends the new links instead: the end
-    /// of that observer has ended the earlier ones.
+    /// Replaces the links by `present` and `others`, and ends the links in `unused`. If the last
+    /// observer has ended, ends the new links instead: the earlier links have ended with that
+    /// observer.
     private func install(
         _ present: [UInt: DerivationLink],
         _ others: [ObservationToken],

@@ -32,8 +32,8 @@ internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
         )
     }
 
-    /// Makes a result a change of the property, and puts it into the mailboxes. The caller must
-    /// hold the derived value's lock, so the words need no pin.
+    /// Publishes a result as a change of the property, and puts the change into the mailboxes. The
+    /// caller must hold the derived value's lock, so the words need no pin.
     ///
     /// - Returns: The words that it has replaced.
     @inlinable

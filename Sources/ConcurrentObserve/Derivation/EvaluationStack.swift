@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The evaluations on one thread's stack, and their collectors. It finds a derived value that needs
-/// itself. It keeps the collectors, so that an evaluation allocates nothing. (P25)
+/// The evaluations on one thread's stack, and their collectors. It finds a *ring*, a derived value
+/// that needs itself. It keeps the collectors, so that an evaluation allocates nothing. (P25)
 ///
-/// Made at the first evaluation of a thread's record. Never freed, like the record.
+/// A thread's record gets its stack at the first evaluation. Like the record, the stack is never
+/// freed.
 @safe internal struct EvaluationStack {
     private let memory: UnsafeMutablePointer<State>
 
     @safe private struct State {
-        /// Never released. Their number is the largest number of evaluations that were nested so
-        /// far.
+        /// The collectors are never released. Their number is the largest number of evaluations
+        /// that were nested so far.
         var collectors: [Unmanaged<Collector>] = unsafe []
         var depth = 0
     }
@@ -39,8 +40,9 @@
         unsafe memory.pointee.collectors[index]._withUnsafeGuaranteedRef { $0 }
     }
 
-    /// Runs an evaluation of `derived`. Traps if the thread already evaluates it, all values read
-    /// on the way back to it were present together, and no member of this ring can report it.
+    /// Runs an evaluation of `derived`: calls `body` with a collector. Traps if there is a ring
+    /// that no member can report. There is a ring if the thread already evaluates `derived`, and
+    /// all values read on the way back to it were present together.
     ///
     /// - Parameters:
     ///   - isOnCopies: Whether a function that runs on copies reads `derived`, so that `derived` is
@@ -85,7 +87,7 @@
         outer.state.failures = max(outer.state.failures, failures)
     }
 
-    /// Whether the thread evaluates a derived value.
+    /// Whether the thread is evaluating any derived value.
     var isEvaluating: Bool { depth > 0 }
 
     /// Whether the thread evaluates the derived value at the address `derived`.
@@ -147,7 +149,7 @@
     /// If a derived value is evaluated this often inside itself, that is not chance but a ring.
     private static var mostMixtures: Int { 64 }
 
-    /// Ends the process, with the path from the derived value to itself.
+    /// Traps, with the path from the derived value to itself in the message.
     private func trapCycle(_ way: [Collector], _ place: DerivationPlace) -> Never {
         let path = way.map { $0.state.place.text } + [place.text]
         let text = path.joined(separator: " → ")

@@ -20,8 +20,9 @@ public struct Reader: ~Copyable {
 }
 
 extension Collector {
-    /// Runs the function of a derived value with a reader. Not inlinable: the compiler of Swift 6.3
-    /// crashes if it inlines code that makes a noncopyable value which holds a reference.
+    /// Runs the function of a derived value with a reader. This function is not inlinable, because
+    /// the compiler of Swift 6.3 crashes if it inlines code that makes a noncopyable value which
+    /// holds a reference.
     @usableFromInline @inline(never) @_semantics("optimize.no.crossmodule")
     internal func run<Value, Failure: Error>(
         _ compute: (borrowing Reader) throws(Failure) -> Value
@@ -44,7 +45,8 @@ extension Collector {
         return readOther(property)
     }
 
-    /// Returns a function that reads a property, whose type it finds out once.
+    /// Returns a function that reads `property`. This call finds out the property's type once, for
+    /// all reads.
     @inlinable
     static func reader<Property: ObservableProperty>(
         of property: Property
@@ -71,8 +73,9 @@ extension Collector {
         return present.words
     }
 
-    /// Notes a property that the followed set does not name next. Returns the value that the
-    /// function must use: the copy's if there is a copy, else `value`.
+    /// Notes a property that `state.followed`, the set of the previous evaluation, does not name
+    /// next. Returns the value that the function must use: the copy's if there is a copy, else
+    /// `value`.
     @usableFromInline @inline(never)
     func note<Value: Sendable>(property: Observed<Value>, _ value: Value, _ version: UInt64) -> Value {
         let copy = outcome.isOnCopies ? copy(of: property) : nil
@@ -106,9 +109,10 @@ extension Collector {
         }
     }
 
-    /// Judges the values that a function has read, if these are all that it needs. Returns nil if
-    /// they were not present at one moment: then the function reads them again. Otherwise returns
-    /// whether it must compute, since the previous evaluation had other values.
+    /// Decides whether a function that has read all that it needs must compute. Returns nil if the
+    /// values were not present at one moment: then the caller must read them again. Returns false
+    /// if the previous evaluation read the same values, or if the function runs only to list its
+    /// roots.
     @inlinable @inline(__always)
     func mustCompute() -> Bool? {
         if outcome.isListing { return false }
@@ -145,8 +149,8 @@ extension Collector {
         outcome.result = ValueEncoding<Value>.encode(value, mark: mark(of: value))
     }
 
-    /// Returns the second word of the result: the mark, which is the same for all results of the
-    /// derived value. It is 0 for types without a mark.
+    /// Returns the second word of the result: the mark (see `ValueMark`), which is the same for all
+    /// results of the derived value. It is 0 for types without a mark.
     @inlinable @inline(__always)
     func mark<Value: Sendable>(of _: borrowing Value) -> UInt {
         guard !ValueEncoding<Value>.isAlwaysInline else { return 0 }
@@ -183,7 +187,8 @@ extension Collector {
         )
     }
 
-    /// Traps on another thread, and if the function's run number `run` has ended.
+    /// Traps if the caller is on another thread, or if the function's run with the number `run` has
+    /// ended.
     @usableFromInline
     func trapOutside(run: Int) {
         trapElsewhere()

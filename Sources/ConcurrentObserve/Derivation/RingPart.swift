@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The part of an evaluation in a ring that is reported. (P25)
+// A *ring* is a derived value that needs itself, directly or through other derived values. A *root*
+// is a property that stores its own value. The page in `Derived.swift` explains the room.
+
+/// The state of one evaluation that belongs to a ring which is reported as an error. (P25)
 ///
 /// The way from a derived value back to itself is on the thread's stack. One of the derived values
 /// that can report the ring is its head. When a function reads the head again, it receives the
@@ -45,9 +48,9 @@ extension Collector {
         return ring.lowest < state.level
     }
 
-    /// Closes a ring: the function of this collector reads the head, which this thread is already
-    /// evaluating. This collector receives all reads on the way, and the error as the unpublished
-    /// result of the head.
+    /// Closes a ring with the error `cycle`: the function of this collector reads the head, which
+    /// this thread is already evaluating. This collector receives all reads on the way, and the
+    /// error as the unpublished result of the head.
     ///
     /// - Parameter way: The evaluations from the head, the first, to this collector's, the last.
     func close(_ way: [Collector], _ cycle: DerivedCycle, _ head: DerivationNode) {
@@ -75,7 +78,7 @@ extension Collector {
         state.ring = ring
     }
 
-    /// Notes in another collector what was read so far.
+    /// Notes in `other` all that this collector has read so far.
     private func copyReads(to other: Collector) {
         leaveSet()
         let read = state.collected
@@ -119,9 +122,9 @@ extension Collector {
         return note(answer)
     }
 
-    /// Ends an evaluation whose function changes what it reads in every run. The result is an
-    /// error, for the present versions of what was read. Returns whether these were present at one
-    /// moment.
+    /// Ends an evaluation whose function sets, in every run, a property that it reads. The result
+    /// is an error, which holds for the present versions of the roots that were read. Returns
+    /// whether these versions were present at one moment.
     func report(after base: borrowing Present, _ derived: DerivationNode) -> Bool {
         leaveSet()
         let roots = state.collected.origins.compactMap { $0.root?.root }
@@ -157,6 +160,8 @@ internal final class SelfWatch: LinkedPath, @unchecked Sendable {
     /// Whether the function sets what it has read, and its derived value reports that as an error.
     private(set) var isHopeless = false
 
+    /// Makes a watch for one run of the function of `derived`.
+    ///
     /// - Parameter runs: The number of runs in a row, before this one, that have set what they have
     ///   read.
     init(_ derived: DerivationNode, after runs: Int) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why the function of a derived value ran the last time: what it had read before, and what it has
-/// read. The library takes notes while it records the process's observations.
+/// Shows why the function of a derived value ran the last time: has the versions that it read
+/// before, and the versions that it read in that run. The library takes notes while it records the
+/// process's observations.
 internal final class RunNotes: @unchecked Sendable {
     // Unchecked: constants; any thread may use a set.
 

@@ -13,8 +13,8 @@
 /// A *run* is one call of the function, in a task of its own. The first observer starts a run, and
 /// receives every change that the run makes. The run's task is cancelled when the last observation
 /// has ended, its last callback has returned, and no other has begun within the grace time. The
-/// next run starts only after the last one has returned, so there is never more than one. A
-/// function that returns while the property is observed is not called again before it was
+/// next run starts only after the last one has returned, so there is never more than one. If the
+/// function returns while the property is observed, it is called again only after the property was
 /// unobserved for the grace time.
 ///
 /// Every form of observing counts: closures, sequences, `first(where:)`, bindings, groups, and
@@ -65,7 +65,8 @@ public final class WhileObserved<Value: Sendable>: ObservableProperty {
     /// Returns the present value and its version, which belong together. Any thread; never waits.
     public func snapshot() -> (value: Value, version: UInt64) { property.snapshot() }
 
-    /// Begins an observation, and starts a run if this is the first.
+    /// Begins an observation: `observer` receives each change. Starts a run if there is none. The
+    /// returned token keeps the observation going.
     public func attach(_ observer: PropertyObserver<Value>) -> ObservationToken {
         let token = property.attach(observer)
         // After the observer is there: it receives all that the run does.
@@ -74,7 +75,8 @@ public final class WhileObserved<Value: Sendable>: ObservableProperty {
         return token.onEnd { [weak runs] _ in runs?.removeObserver() }
     }
 
-    /// Attaches an observer without retaining this object; nil once it is gone.
+    /// A function that attaches an observer. It does not retain this object, and returns nil once
+    /// this object is gone.
     public var weakAttachment: @Sendable (PropertyObserver<Value>) -> ObservationToken? {
         { [weak self] observer in self?.attach(observer) }
     }
@@ -85,10 +87,10 @@ private final class Runs: @unchecked Sendable {
     // Unchecked: `lock` guards the variables.
     private let lock = Lock()
     private var observers = 0
-    /// How often the last observer has gone.
+    /// The number of times that the last observer has gone.
     private var departures = 0
-    /// Makes the runs, one after the other. Nil if the property is not observed, and the last run
-    /// has returned.
+    /// The task that makes the runs, one after the other. Nil if the property is not observed, and
+    /// the last run has returned.
     private var task: Task<Void, Never>?
     /// Resumed when the last observer has gone; nil if the task does not wait for that.
     private var waiter: CheckedContinuation<Void, Never>?
@@ -177,7 +179,7 @@ private final class Runs: @unchecked Sendable {
         }
     }
 
-    /// Cancels the present run; none starts any more.
+    /// Cancels the present run. No run starts afterwards.
     func end() {
         let (waiter, task) = lock.withLock {
             hasEnded = true
