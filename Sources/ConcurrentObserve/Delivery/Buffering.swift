@@ -5,10 +5,10 @@
 /// The initial delivery counts as an event. The end of a source does not: it is never dropped.
 /// (P12)
 public enum Buffering: Sendable, Hashable {
-    /// Keeps all, in order. Memory grows for as long as the observer lags behind.
+    /// Keeps all events, in order. Memory grows for as long as the observer lags behind.
     case unbounded
-    /// Keeps only the latest. The observer never misses the last event, and the versions show the
-    /// gaps. After the first events, an event without references needs no allocation.
+    /// Keeps only the latest event. The observer never misses the last event, and the versions show
+    /// the gaps. After the first events, an event without references needs no allocation.
     case latest
     /// Keeps this number of events. When another one comes, the oldest of them is dropped.
     case droppingOldest(Int)
@@ -31,7 +31,7 @@ extension Buffering {
     @inlinable
     internal var dropsNewest: Bool { if case .droppingNewest = self { true } else { false } }
 
-    /// Traps unless there is room for an event.
+    /// Traps if the policy has no room for an event.
     @usableFromInline
     internal func check() {
         guard let capacity, capacity < 1 else { return }
@@ -45,10 +45,10 @@ extension Buffering {
 ///
 /// A change carries the value that was there before. If the change to that value was dropped, the
 /// observer never received it, and would compare with a value that it does not know. Therefore the
-/// change that follows a dropped one takes over its old value: `old` of each is `new` of the one
-/// received before. (P2, P3)
+/// change that follows a dropped one takes over its old value: `old` of each received change is
+/// `new` of the change received before it. (P2, P3)
 ///
-/// All of this runs under a mailbox's lock, and destroys nothing.
+/// The closures run under a mailbox's lock, and destroy nothing.
 @usableFromInline
 internal struct Succession<Event: Sendable>: Sendable {
     /// Whether an event is a prior delivery (`.prior`), which announces the next change. It is
@@ -57,7 +57,7 @@ internal struct Succession<Event: Sendable>: Sendable {
     /// Makes `next` follow the event before `dropped`: the two swap their old values.
     @usableFromInline let succeed: @Sendable (_ dropped: inout Event, _ next: inout Event) -> Void
     /// Returns an event that keeps only the old value of a dropped one, for the next event to take
-    /// over; nil if nothing is kept. Called if the dropped event was the newest.
+    /// over; nil if nothing is kept. It is called if the dropped event was the newest.
     @usableFromInline let beginning: @Sendable (Event) -> Event?
 
     @inlinable

@@ -2,11 +2,11 @@
 
 public import Synchronization
 
-/// Counts what became of the events that were sent to one observer which is not called inline. (P1)
+/// The counts of the events that were sent to one observer that is not called inline. (P1)
 ///
-/// Every event is delivered, dropped, or still to come: `sent == received + dropped + pending`,
-/// always. An event is a change of a property, the initial value, a prior delivery, or an event of
-/// a registry. The end of the source is not an event, and is not counted.
+/// Every event is received, dropped or pending: `sent == received + dropped + pending`, always. An
+/// event is a change of a property, the initial value, a prior delivery, or an event of a registry.
+/// The end of the source is not an event, and is not counted.
 ///
 /// A change that `removingDuplicates()` leaves out is not an event of the observer: it is neither
 /// received nor dropped. The library compares the values of a change when it has taken the change
@@ -28,7 +28,7 @@ public struct DeliveryCounts: Sendable, Equatable {
     public var pending: UInt64 { sent &- received &- dropped }
 }
 
-/// The counts of one mailbox. They outlive it.
+/// The counts of one mailbox. This object may outlive the mailbox.
 @usableFromInline
 internal final class DeliveryCounter: EventTally, @unchecked Sendable {
     // Unchecked: constants and atomics only.
@@ -36,12 +36,14 @@ internal final class DeliveryCounter: EventTally, @unchecked Sendable {
     /// A mailbox with this number of pending events or more is large.
     @usableFromInline static var largeCount: UInt64 { 1_024 }
 
-    /// Written under the mailbox's lock.
+    /// The number of events that were put into the mailbox. Only a thread that holds the mailbox's
+    /// lock writes it.
     @usableFromInline let sent = Atomic<UInt64>(0)
     /// Keeps the words that changing threads write out of the cache line that the delivering thread
     /// writes.
     private let padding = (0, 0, 0, 0, 0, 0, 0)
-    /// Written by the thread that empties the mailbox. There is one such thread at a time.
+    /// The number of events that were received. Only the thread that empties the mailbox writes it,
+    /// and there is one such thread at a time.
     @usableFromInline let received = Atomic<UInt64>(0)
     @usableFromInline let dropped = Atomic<UInt64>(0)
     private let leftOut = Atomic<UInt64>(0)
@@ -102,7 +104,7 @@ internal final class DeliveryCounter: EventTally, @unchecked Sendable {
 
 extension ObservationToken {
     /// The counts of the observer's events; nil for an inline observer, which has no mailbox. Any
-    /// thread; also after the end.
+    /// thread may read them, also after the observation has ended.
     public var deliveryCounts: DeliveryCounts? { observer.delivery?.counter.counts }
 }
 
@@ -121,6 +123,6 @@ internal final class DeliveryState: ObservationCompanion, @unchecked Sendable {
 }
 
 extension Observer {
-    /// The delivery of the observation; nil if inline.
+    /// The counts and the mailbox of the observation; nil if it is inline.
     var delivery: DeliveryState? { companion as? DeliveryState }
 }

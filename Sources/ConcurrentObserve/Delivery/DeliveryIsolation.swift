@@ -3,18 +3,20 @@
 /// The actor on which an observer's closure is called.
 @usableFromInline
 internal final class DeliveryIsolation: Sendable {
-    /// The actor to which the closure itself is isolated; nil if the closure has none.
+    /// The actor to which the closure itself is isolated; nil if the closure is isolated to no
+    /// actor.
     @usableFromInline let own: (any Actor)?
     /// The actor that the caller of `observe` named, or in whose code it was called. Nil if the
     /// closure has an actor of its own, or once this actor is gone. It is not retained. (P11)
     @usableFromInline weak let named: (any Actor)?
-    /// The named actor, as the owner of the observation.
+    /// A weak reference to the named actor, which is the owner of the observation; nil if `own` is
+    /// not nil.
     @usableFromInline let owner: WeakReference?
-    /// Adds up the counts of all observations of the actor; nil unless that is an
+    /// Adds up the counts of all observations of the actor; nil unless the actor is an
     /// `ObservationActor`.
     @usableFromInline let counts: DeliverySum?
 
-    /// Makes the isolation that a closure carries.
+    /// Makes the isolation of a closure that is itself isolated to an actor.
     @usableFromInline
     init(of own: any Actor) { (self.own, named, owner, counts) = (own, nil, nil, nil) }
 
@@ -43,7 +45,8 @@ extension CallbackForm where Event: Sendable {
     }
 }
 
-/// An actor that the observation's job retains while this is used.
+/// A reference that does not retain its actor. The observation's job retains the actor while it
+/// calls the closure that uses this reference.
 @safe @usableFromInline
 internal struct UnretainedActor<Target: Actor>: Sendable {
     @usableFromInline unowned(unsafe) let actor: Target
@@ -60,8 +63,9 @@ internal struct UnretainedActor<Target: Actor>: Sendable {
 }
 
 extension DeliveryIsolation {
-    /// Returns where to call a closure: on the actor that it names, or else on the actor in whose
-    /// code it was passed.
+    /// Returns where to call a closure: on `own`, the actor to which the closure is isolated, or
+    /// else on `context`, the actor in whose code `observeIsolated` was called. Traps if both are
+    /// nil.
     ///
     /// A closure that does not mention its actor, and a method reference, arrive without isolation.
     /// The compiler accepts a method reference only in the code of its actor, which is `context`.

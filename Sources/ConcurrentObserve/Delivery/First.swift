@@ -166,7 +166,7 @@ public struct ObservationTimeout<Value: Sendable>: Error, CustomStringConvertibl
     /// event.
     ///
     /// With `removingDuplicates()` of a weak property, the last value is made and compared again
-    /// for this error: it is nil if its referent has died.
+    /// for this error: it is nil if the referent has died.
     public let lastValue: Value?
     /// The timeout that was passed to the call.
     public let timeout: Duration
@@ -230,7 +230,8 @@ extension IteratorSource {
     /// Returns the next element; nil at the end. If the subscription keeps elements, this takes one
     /// from there. Otherwise `nextMade` takes an event, and makes the element from it.
     ///
-    /// - Parameter wait: Receives a function that makes the element again.
+    /// - Parameter wait: Receives a function that makes the element again; nil if the wait has no
+    ///   timeout.
     private nonisolated(nonsending) func next(_ wait: TimedWait<Element>?) async -> Element? {
         guard let subscription else { return await nextMade(isolation: #isolation, wait) }
         let element = unkept(await subscription.next(isolation: #isolation))
@@ -250,7 +251,7 @@ extension IteratorSource {
     }
 }
 
-/// The moment at which a wait times out. The time begins when this is made.
+/// The moment at which a wait times out. The time starts when this value is made.
 internal struct Deadline<C: Clock<Duration>>: Sendable {
     let timeout: Duration
     let clock: C

@@ -18,7 +18,8 @@ internal final class Flush: @unchecked Sendable {
 
     init() {}
 
-    /// Resumes the task. Under no lock: the executor that will run it may be user code.
+    /// Resumes the task. The caller must hold no lock, because the executor that will run the task
+    /// may be user code.
     ///
     /// - Parameter isFlushed: Whether the events have left the mailbox; false if the task was
     ///   cancelled.
@@ -46,8 +47,8 @@ extension [Flush] {
 
     /// Adds a flush, which waits until `position` is reached.
     ///
-    /// - Parameter position: The number of events that must have left the mailbox; nil if none is
-    ///   left.
+    /// - Parameter position: The number of events that must have left the mailbox; nil if the flush
+    ///   need not wait for any event.
     /// - Returns: The result of the flush, if it need not wait; nil if it waits.
     internal mutating func add(_ flush: Flush, until position: UInt64?) -> Bool? {
         guard let position else { return true }
@@ -68,7 +69,7 @@ extension [Flush] {
 
 /// A mailbox that a task can wait for.
 internal protocol FlushableMailbox: AnyObject, Sendable {
-    /// Where the events are delivered, for diagnostics: "on an actor".
+    /// Where the events are delivered, for diagnostics, as in "on an actor".
     var place: String { get }
 
     /// Calls `body` under the mailbox's lock with its flushes, and with the number of events that
@@ -111,8 +112,8 @@ extension FlushableMailbox {
 // MARK: - Public
 
 extension ObservationToken {
-    /// Suspends until every change whose setter returned before the call is delivered or dropped.
-    /// Delivered means that its callback has returned.
+    /// Suspends until every change whose setter returned before the call is delivered or dropped. A
+    /// change is delivered when its callback has returned.
     ///
     /// It does not wait for changes that begin later. It may be called from anywhere, also for an
     /// observation that has ended: the changes that were left are dropped. An inline observation
@@ -135,8 +136,8 @@ extension ObservationToken {
 }
 
 extension ObservationScope {
-    /// Suspends until every event that was in a mailbox of the scope is delivered or dropped.
-    /// Delivered means that its callback has returned. Iterators are not waited for.
+    /// Suspends until every event that was in a mailbox of the scope is delivered or dropped. An
+    /// event is delivered when its callback has returned. The call does not wait for iterators.
     ///
     /// - Returns: False once the waiting task is cancelled.
     package nonisolated(nonsending) func flush() async -> Bool {

@@ -67,7 +67,8 @@ internal final class IteratorSource<Element: Sendable>: @unchecked Sendable {
     }
 
     #if Tracing
-    /// Makes the source of an iterator whose elements are made of another one's and their contexts.
+    /// Makes a source whose elements `element` makes from the elements of `base` and their
+    /// contexts.
     init<Base>(_ base: IteratorSource<Base>, _ element: @escaping @Sendable (Base, TaskContext?) -> Element) {
         mailbox = base.mailbox
         receive = { isolation, _ in
@@ -88,10 +89,10 @@ internal final class IteratorSource<Element: Sendable>: @unchecked Sendable {
     deinit { if !Fork.isInChild { cancel() } }
 }
 
-/// A subscription to events of any type.
+/// A `Subscription`, without the type of its events.
 internal protocol IteratorMailbox: FlushableMailbox {
     var counts: DeliveryCounts { get }
-    /// The reason why the source sends nothing more; nil while it may.
+    /// The reason why the source sends nothing more; nil while it may still send an event.
     var sourceEnd: ObservationEnd? { get }
     func finish()
     func cancel()

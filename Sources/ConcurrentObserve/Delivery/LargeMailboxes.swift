@@ -33,7 +33,7 @@ extension ConcurrentObserveDiagnostics {
     ///
     /// - Parameter count: The largest number of mailboxes to return.
     /// - Precondition: `count` is not negative.
-    /// - Complexity: O(large mailboxes).
+    /// - Complexity: O(*n* log *n*), with *n* large mailboxes.
     public static func largestMailboxes(_ count: Int = 10) -> [ObservationReport] {
         guard count >= 0 else {
             fatalError(
@@ -66,7 +66,8 @@ internal final class LargeMailboxes: @unchecked Sendable {
 
     private init() {}
 
-    /// Lists a mailbox, which is not retained. Any thread, under no lock.
+    /// Lists the mailbox whose counts are in `counter`, and retains neither of the two. Any thread
+    /// may call it, while it holds no lock.
     @usableFromInline @inline(never)
     static func note(_ counter: DeliveryCounter, label: String?) {
         PendingEvents.look()

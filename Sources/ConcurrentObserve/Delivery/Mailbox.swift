@@ -45,14 +45,15 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
     @usableFromInline var waiting = RingBuffer<Event>()
     @usableFromInline var input: Input = .open
     @usableFromInline var consumer: Consumer
-    /// Dropped events that are not destroyed yet, without those of plain bits.
+    /// Dropped events that the caller must still destroy. Without those whose destruction does
+    /// nothing: see `isTrivial(_:)`.
     @usableFromInline var dropped = RingBuffer<Event>()
     @usableFromInline let capacity: Int?
     @usableFromInline let dropsNewest: Bool
     /// Says what an event takes over from the dropped ones before it; nil if nothing.
     @usableFromInline let succession: Succession<Event>?
-    /// The part that the next event takes over from dropped events, which were newer than all that
-    /// wait; nil if there is none.
+    /// The part of dropped events that the next event takes over; nil if there is none. The dropped
+    /// events were newer than all events that wait.
     @usableFromInline var droppedLast: Event?
     @usableFromInline let counter: DeliveryCounter
     /// The number of events that were put in, without those that were dropped at once.
@@ -79,7 +80,7 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
     enum Consumer {
         /// The iterator has finished with its last event, and has not taken the next one.
         case idle
-        /// Must be woken when an event comes.
+        /// The consumer waits, and must be woken when an event comes.
         case parked
         /// A delivery is running; or the iterator has taken an event, or is being woken to take
         /// one.
@@ -126,8 +127,8 @@ extension Mailbox {
         entered &+= 1
     }
 
-    /// Drops the oldest event, which the caller has counted. If it is a change, the next event,
-    /// which may be `event`, takes over its old value.
+    /// Drops the oldest event, which the caller has counted as dropped. If it is a change, the next
+    /// event, which may be `event`, takes over its old value.
     @inlinable
     mutating func dropFirst(before event: inout Event) {
         var first = waiting.popFirst()!
@@ -146,8 +147,8 @@ extension Mailbox {
         putAside(first)
     }
 
-    /// Keeps the part that the next event takes over from `event`, which is dropped behind all
-    /// others.
+    /// Keeps the part of `event` that the next event takes over. `event` is dropped, and is newer
+    /// than all events that wait.
     @inlinable
     mutating func noteDropped(_ event: Event) {
         if droppedLast == nil, let succession { droppedLast = succession.beginning(event) }
@@ -206,7 +207,8 @@ extension Mailbox {
 // MARK: - Taking out
 
 extension Mailbox {
-    /// Takes out the end, once. Call it when no event is left. Returns false if there is no end.
+    /// Takes out the end of the source. Call it when no event is left. Returns true once;
+    /// otherwise, or if the source has not ended, false.
     @inlinable
     mutating func takeEnd() -> Bool {
         guard case .ending = input else { return false }
@@ -304,8 +306,8 @@ extension Mailbox {
         return waiting.isEmpty ? nil : entered
     }
 
-    /// Hands out the flushes that are over while the consumer has still to finish with `pending` of
-    /// the events that it has taken.
+    /// Takes out and returns the flushes that are over. `pending` is the number of events that the
+    /// consumer has taken, and has not finished with.
     @usableFromInline
     mutating func settle(pending: Int) -> [Flush] {
         flushes.take(through: entered &- UInt64(waiting.count) &- UInt64(pending))

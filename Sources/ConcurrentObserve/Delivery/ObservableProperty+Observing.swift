@@ -42,7 +42,7 @@ extension ObservableProperty {
     ///   - body: Called under no lock. It may observe, change, cancel and block; blocking delays
     ///     its own thread only. (P6, P7)
     /// - Returns: The token that keeps the observation going.
-    /// - Complexity: O(1) amortised; of a path O(steps).
+    /// - Complexity: O(1) amortised; for a path O(*n*), with *n* steps.
     @inlinable
     public func observe(
         options: ObservationOptions = [],
@@ -182,6 +182,8 @@ internal final class OrderedFactory<Value: Sendable>: ChangeReceiverFactory<Valu
     @usableFromInline let owner: WeakReference?
     @usableFromInline let form: CallbackForm<Change<Value>>
 
+    /// Makes a factory for an observation that calls the closure of `form` as `delivery` says.
+    ///
     /// - Parameter isComparing: Whether the values of a change are compared before the closure is
     ///   called, as with `removingDuplicates()`.
     @inlinable

@@ -43,7 +43,8 @@ internal final class DeliverySum: @unchecked Sendable {
 
     var sum: DeliveryCounts { lock.withLock { (ending + live.values).reduce(past) { $0 + $1.counts } } }
 
-    /// Adds an observation. Its counts stay in the sum when it has ended.
+    /// Adds the observation of `user`, whose counts are in `counter`. The counts stay in the sum
+    /// when the observation has ended.
     @usableFromInline
     func add(_ user: Observer, _ counter: DeliveryCounter) {
         lock.withLock { live[ObjectIdentifier(counter)] = counter }

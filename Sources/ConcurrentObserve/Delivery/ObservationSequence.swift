@@ -16,14 +16,15 @@ public struct ObservationSequence<Element: Sendable>: AsyncSequence, Sendable {
     @usableFromInline let subscribe: @Sendable () -> IteratorSource<Element>
     @usableFromInline let subscriptions = Subscriptions()
 
-    /// - Makes a sequence.
+    /// Makes a sequence.
     ///
     /// - Parameter subscribe: Makes the source of a new iterator. The source has no elements if the
     ///   property is gone.
     @inlinable
     internal init(_ subscribe: @escaping @Sendable () -> IteratorSource<Element>) { self.subscribe = subscribe }
 
-    /// Begins to observe. The iterator returns the events that come from now on.
+    /// Makes an iterator and begins its observation. The iterator returns the events that come from
+    /// now on.
     public func makeAsyncIterator() -> _Iterator {
         let source = subscribe()
         subscriptions.add(source.mailbox)

@@ -4,10 +4,11 @@ import Dispatch
 public import Synchronization
 
 /// One observation whose events are delivered one at a time, in the order in which they came. It is
-/// a mailbox between an observer of the library on the source and a list with the user's observer.
+/// a mailbox between two observers: the library's observer on the source, and the user's observer,
+/// which is in a list of its own.
 ///
-/// When the mailbox is no longer empty, `begin()` starts a delivery. Until that finds the mailbox
-/// empty, no other delivery starts. (P2)
+/// When the mailbox is no longer empty, `begin()` starts a delivery. Until that delivery finds the
+/// mailbox empty, no other one starts. (P2)
 @usableFromInline
 internal final class OrderedObservation<Event: Sendable>: SharedMailbox<Event>, @unchecked Sendable {
     // Unchecked: `lock` guards what can change, but for the batch.
@@ -24,7 +25,7 @@ internal final class OrderedObservation<Event: Sendable>: SharedMailbox<Event>, 
     /// holds the lock, too, and comes after the last visit: the observation has finished. (P8)
     // Exclusivity unchecked: the visits and the lock ensure it.
     @exclusivity(unchecked) @usableFromInline var batch = RingBuffer<Event>()
-    /// Whether the source's observer is in the list of the source. Guarded by `lock`.
+    /// Whether the source's observer is in the list of the source. `lock` guards it.
     private var isJoined = false
     /// Whether the owner may be gone when an event is delivered.
     @usableFromInline let mayLoseOwner = Atomic<Bool>(false)
@@ -39,7 +40,8 @@ internal final class OrderedObservation<Event: Sendable>: SharedMailbox<Event>, 
         super.init(delivery.buffering, succession, .parked)
     }
 
-    /// Ends the list, whose memory is about to be freed: its core must not clean it up any more.
+    /// Ends the list of the user's observer, because the list's memory is about to be freed. The
+    /// list's core must not clean it up afterwards.
     deinit { observers.endSource(.cancelled) }
 
     override var place: String {
@@ -112,7 +114,7 @@ extension OrderedObservation {
 // MARK: - Beginning
 
 extension OrderedObservation {
-    /// Makes the user's observer. Called once, before the observation begins.
+    /// Makes the user's observer. It is called once, before the observation begins.
     ///
     /// - Parameter isHeldMeanwhile: Whether the delivery retains the owner while it calls the
     ///   closure.
@@ -128,9 +130,9 @@ extension OrderedObservation {
         return user
     }
 
-    /// Makes the receiver through which the source uses the observation. Called where the event's
-    /// type is known. A serial delivery comes after the inline callbacks: `drain` begins it, not
-    /// `wake`. (P1)
+    /// Makes the receiver through which the source uses the observation. It is called where the
+    /// compiler knows the event's type. A serial delivery comes after the inline callbacks: `drain`
+    /// begins it, not `wake`. (P1)
     @inlinable
     func receiver() -> EventReceiver<Event> {
         let wake: @Sendable () -> Void = if isSerial { {} } else { { self.wake() } }
@@ -164,8 +166,8 @@ extension OrderedObservation {
         return token ?? ObservationToken(user)
     }
 
-    /// Delivers the events that came before the source's observer was published. Called when that
-    /// is done, under no lock.
+    /// Delivers the events that came before the source's observer was published. The caller has
+    /// published this observer, and holds no lock.
     @usableFromInline
     func hasJoined() {
         let isClosed = withMailbox { mailbox -> Bool in
@@ -180,12 +182,13 @@ extension OrderedObservation {
 // MARK: - Delivering
 
 extension OrderedObservation {
-    /// Delivers the events of an observation whose closure is a `Callback`; see `run`.
+    /// Delivers at most `limit` events of `observation`. Returns false if the limit was reached:
+    /// see `run(atMost:_:)`.
     @usableFromInline
     typealias Delivering = @Sendable (_ observation: OrderedObservation, _ limit: Int) -> Bool
 
-    /// Returns the closure that delivers. Called where the event's type is known, so that the
-    /// closure is compiled for that type.
+    /// Returns the closure that delivers. It is called where the compiler knows the event's type,
+    /// so that the closure is compiled for that type.
     @inlinable
     static var delivering: Delivering { { observation, limit in observation.run(atMost: limit, Observer.call) } }
 
@@ -285,7 +288,8 @@ extension OrderedObservation {
         return taken == nil ? nil : count &- 1
     }
 
-    /// Lends the batch: to the delivery in a visit of a live observer, or under the lock.
+    /// Calls `body` with the batch. The caller must be in a visit of a live observer, or hold
+    /// `lock`.
     @inlinable @inline(__always)
     func withBatch<Result>(_ body: (inout RingBuffer<Event>) -> Result) -> Result {
         // Safe: no other thread uses it then, as its declaration says.

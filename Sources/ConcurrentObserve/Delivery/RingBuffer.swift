@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A first-in, first-out buffer in memory that is recycled. If the memory is large, it is freed
+/// A first-in, first-out buffer, which recycles its memory. If the memory is large, it is freed
 /// when the buffer becomes empty. Both ends take O(1), amortised.
 @usableFromInline
 internal struct RingBuffer<Element> {

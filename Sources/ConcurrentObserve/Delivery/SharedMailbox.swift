@@ -13,16 +13,17 @@ internal class SharedMailbox<Event: Sendable>: FlushableMailbox, @unchecked Send
     @usableFromInline final let lock = SourceLock()
     // Exclusivity unchecked: the lock ensures it.
     @exclusivity(unchecked) @usableFromInline final var mailbox: Mailbox<Event>
-    /// Whether the consumer must be woken, or events must be destroyed. Written under the lock. A
-    /// thread always sees the value that it has written itself.
+    /// Whether the consumer must be woken, or events must be destroyed. Only a thread that holds
+    /// `lock` writes it. A thread always sees the value that it has written itself.
     @usableFromInline final let needsAttention = Atomic<Bool>(false)
-    /// Whether tasks wait in `flush()` until the present events are delivered or dropped. Written
-    /// under the lock.
+    /// Whether tasks wait in `flush()` until the present events are delivered or dropped. Only a
+    /// thread that holds `lock` writes it.
     @usableFromInline final let hasFlushes = Atomic<Bool>(false)
     @usableFromInline final let counter: DeliveryCounter
-    /// The observer whose end ends the observation, and its address. It is the user's observer, or,
-    /// for an iterator, the source's.
+    /// The observer whose end ends the observation. It is the user's observer, or, for an iterator,
+    /// the source's.
     @usableFromInline final var observer: Observer?
+    /// The address of `observer`; 0 before it is set.
     @usableFromInline final let observerAddress = Atomic<UInt>(0)
     /// The observer in the list of the source; nil before the subclass joins the source.
     final var sourceObserver: Observer?
@@ -37,14 +38,14 @@ internal class SharedMailbox<Event: Sendable>: FlushableMailbox, @unchecked Send
 
     var place: String { "in a sequence" }
 
-    /// Wakes the consumer, which was parked. Called once for each time that it parks, under no
-    /// lock.
+    /// Wakes the consumer, which was parked. It is called once each time after the consumer has
+    /// parked. The caller must hold no lock.
     @usableFromInline
     func begin() { fatalError("begin() is a subclass's") }
 }
 
 extension SharedMailbox {
-    /// Lends the state machine, under the lock.
+    /// Calls `body` with the state machine, under `lock`.
     @inlinable @inline(__always)
     final func withMailbox<Result>(_ body: (inout Mailbox<Event>) -> Result) -> Result {
         // Safe: `lock` keeps other threads out.
@@ -58,7 +59,7 @@ extension SharedMailbox {
         observerAddress.load(ordering: .relaxed)
     }
 
-    /// Stores the observer with which the observation ends. Called before the first event.
+    /// Stores the observer with which the observation ends. It is called before the first event.
     final func setObserver(_ observer: Observer) {
         self.observer = observer
         // Relaxed: no other thread has the observation yet.
@@ -69,8 +70,8 @@ extension SharedMailbox {
 // MARK: - The source's side
 
 extension SharedMailbox {
-    /// Puts an event in. Runs no user code, and wakes no thread. The caller may hold the source's
-    /// lock.
+    /// Puts an event in. The call runs no user code, and wakes no thread. The caller may hold the
+    /// source's lock.
     @inlinable
     final func enqueue(_ event: Event) {
         // If the observation has ended, the event will not be received, so it is not sent. The last
@@ -136,7 +137,7 @@ extension SharedMailbox {
         if begins { begin() }
     }
 
-    /// Adds the mailbox to the list of large ones. Under no lock.
+    /// Adds the mailbox to the list of large mailboxes. The caller must hold no lock.
     @usableFromInline
     final func noteGrowth() {
         let ownLabel = observer.flatMap { LabelledObservations.label(of: $0) }

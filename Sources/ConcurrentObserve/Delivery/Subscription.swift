@@ -21,8 +21,8 @@ internal final class Subscription<Event: Sendable>: SharedMailbox<Event>, Iterat
 
     var counts: DeliveryCounts { counter.counts }
 
-    /// Makes the receiver through which the source uses the subscription. Called where the types
-    /// are known.
+    /// Makes the receiver through which the source uses the subscription. It is called where the
+    /// compiler knows the types.
     @inlinable
     func receiver<Enqueued: Sendable>(_ element: @escaping @Sendable (Enqueued) -> Event) -> EventReceiver<Enqueued> {
         EventReceiver(
@@ -47,7 +47,7 @@ internal final class Subscription<Event: Sendable>: SharedMailbox<Event>, Iterat
         }
     }
 
-    /// Resumes the task that waits. The iterator is busy since it was woken, so that no other
+    /// Resumes the task that waits. The iterator has been busy since it was woken, so no other
     /// thread takes the task.
     @usableFromInline
     override func begin() {
@@ -129,7 +129,7 @@ extension Subscription {
         fatalError("ConcurrentObserve: two tasks wait for the same iterator. Give each task an iterator of its own.")
     }
 
-    /// Counts an event that the iterator has taken and did not count.
+    /// Counts an event that the iterator has taken, and that is not counted yet.
     ///
     /// - Returns: Whether the iterator returns the event. User code, such as a value's `==`, made
     ///   the element from it, and may have ended the observation. (P8)
@@ -140,8 +140,8 @@ extension Subscription {
         return !isLeftOut && !isDropped
     }
 
-    /// Ends the subscription at once: events that have not been returned are dropped. Any thread; a
-    /// second call does nothing.
+    /// Ends the subscription at once: events that have not been returned are dropped. Any thread
+    /// may call it. A second call does nothing.
     @usableFromInline
     func cancel() {
         sourceObserver?.end(.cancelled)
@@ -178,7 +178,8 @@ internal struct Waiter<Event: Sendable>: Sendable {
         await unsafe withUnsafeContinuation { continuation in body(unsafe Waiter(continuation)) }
     }
 
-    /// Resumes the task. Under no lock: the executor that will run it may be user code.
+    /// Resumes the task. The caller must hold no lock, because the executor that will run the task
+    /// may be user code.
     @inlinable
     func resume(returning event: Event?) { unsafe continuation.resume(returning: event) }
 }

@@ -18,7 +18,8 @@ import Logging
 internal typealias Kept<Event: Sendable> = EventInContext<Event>
 
 /// The task-local values of a task that sends an event: the `ServiceContext`, and the logger of
-/// swift-log. A class, so that an event without a context carries nil, and copies it for nothing.
+/// swift-log. It is a class, so an event without a context carries only nil, which costs nothing to
+/// copy.
 @usableFromInline
 package final class TaskContext: Sendable {
     package let service: ServiceContext?
@@ -26,8 +27,8 @@ package final class TaskContext: Sendable {
 
     private init(_ service: ServiceContext?, _ logger: Logger?) { (self.service, self.logger) = (service, logger) }
 
-    /// The context of the calling task; nil if it has none. The default logger, which has no label,
-    /// is none: swift-log returns it where no other is bound.
+    /// The context of the calling task; nil if it has none. The default logger does not count: it
+    /// has no label, and swift-log returns it where no other logger is bound.
     ///
     /// It runs no user code after `prepare()`, so the caller may hold a lock. If it releases the
     /// context there, nothing is destroyed: the task itself keeps the values.
@@ -38,7 +39,8 @@ package final class TaskContext: Sendable {
         return TaskContext(service, logger)
     }
 
-    /// Bound for an event without a context, on a thread that has one.
+    /// The context that is bound for an event without a context, if the delivering thread has a
+    /// context.
     private static let none = TaskContext(nil, Logger(label: ""))
 
     /// Makes the default loggers. The first use of either calls the program's log handler factory,
@@ -46,7 +48,7 @@ package final class TaskContext: Sendable {
     @usableFromInline
     static func prepare() { _ = (Logger.current, none) }
 
-    /// Calls `body` in a context.
+    /// Calls `body` in `context`; nil stands for no context.
     ///
     /// - Parameter mayHaveOther: Whether the calling thread may have a context of its own. Then
     ///   `body` sees nothing of it.
@@ -88,7 +90,8 @@ internal struct EventInContext<Event: Sendable>: Sendable {
 extension CallbackForm where Event: Sendable {
     /// The form for events as a mailbox keeps them.
     ///
-    /// - Parameter isSerial: Whether the thread that makes a change delivers.
+    /// - Parameter isSerial: Whether the delivery is serial: then the thread that makes a change
+    ///   may deliver the event.
     @inlinable
     func kept(deliveredSerially isSerial: Bool) -> CallbackForm<Kept<Event>> {
         switch self {
@@ -122,7 +125,7 @@ extension Succession {
 }
 
 extension OrderedObservation {
-    /// The receiver that captures the context of each event which the source puts in.
+    /// Makes the receiver that captures the context of each event which the source puts in.
     @inlinable
     func receiver<Sent>() -> EventReceiver<Sent> where Event == Kept<Sent> {
         TaskContext.prepare()
@@ -138,7 +141,7 @@ extension OrderedObservation {
 }
 
 extension Subscription {
-    /// The receiver that captures the context of each event which the source puts in.
+    /// Makes the receiver that captures the context of each event which the source puts in.
     @inlinable
     func receiver<Sent: Sendable, Element>(
         _ element: @escaping @Sendable (Sent) -> Element
@@ -148,7 +151,8 @@ extension Subscription {
     }
 }
 
-/// Returns a closure that makes elements of kept events. Each has the event's context.
+/// Returns a closure that makes elements from kept events, by `element`. Each made element has the
+/// event's context.
 @inlinable
 internal func keeping<Event, Element>(
     _ element: @escaping @Sendable (Event) -> Element?
@@ -161,7 +165,8 @@ internal func keeping<Event, Element>(
 internal func unkept<Element>(_ kept: Kept<Element>?) -> Element? { kept?.event }
 
 extension ObservationSequence {
-    /// Returns a sequence whose elements are made of this one's and their contexts.
+    /// Returns a sequence whose elements `element` makes from the elements of this sequence and
+    /// their contexts.
     package func withContext<Made>(
         _ element: @escaping @Sendable (Element, TaskContext?) -> Made
     ) -> ObservationSequence<Made> {
@@ -176,7 +181,7 @@ internal func isTrivial<Event>(_ event: Event) -> Bool {
     return type.isTrivial(event)
 }
 
-/// An `EventInContext` of any event.
+/// An `EventInContext`, without the type of its event.
 @usableFromInline
 internal protocol InContext {
     var isTrivial: Bool { get }

@@ -10,16 +10,16 @@
 /// let token = car.observe(\.engine.rpm) { change in print(change.new) }
 /// ```
 public protocol ConcurrentObservable: AnyObject, Sendable, _HoldsModels {
-    /// The type that has the observed properties: the class itself, unless it says otherwise.
+    /// The type that has the observed properties: by default the class itself.
     associatedtype Properties: Sendable = Self
 
-    /// The observed properties. Called under no lock, whenever the steps of a path are evaluated.
-    /// (P5)
+    /// The observed properties. The library reads them under no lock, whenever it evaluates the
+    /// steps of a path. (P5)
     var observedProperties: Properties { get }
 }
 
 extension ConcurrentObservable where Properties == Self {
-    /// The object itself: its properties stand in its own `let`s.
+    /// The object itself: its observed properties are its own `let`s.
     public var observedProperties: Self { self }
 }
 
@@ -72,7 +72,8 @@ extension ConcurrentObservable {
     ///   - delivery: Where `body` is called, and how many calls run at a time.
     ///   - body: Called under no lock.
     /// - Returns: The token that keeps the observation going.
-    /// - Complexity: O(steps). The replacement of a step: O(steps after it).
+    /// - Complexity: O(*n*), with *n* steps. When a step is replaced, O(*m*), with *m* steps after
+    ///   it.
     @inlinable
     public func observe<Value: Sendable>(
         _ path: KeyPath<_ObservedPath<Self, Self>, _ObservedPath<Self, Value>>,

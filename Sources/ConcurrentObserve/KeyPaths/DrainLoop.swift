@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// Work that one thread at a time does on behalf of all threads, and for which no thread waits. A
+/// Lets one thread at a time do work on behalf of all threads. No thread waits for this work. A
 /// thread that finds another thread in the loop leaves a note. The thread in the loop then makes
 /// one more round.
 internal struct DrainLoop: ~Copyable, Sendable {

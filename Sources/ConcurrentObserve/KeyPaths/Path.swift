@@ -44,7 +44,7 @@
 // Property), `linkHasChanged`, `settle`, `relink`, `cut(below:_:)`, `link(below:to:_:)`. When all
 // paths through the property are relinked: `LinkDeliveries.deliver`, `deliver`, `finishOne`.
 
-/// An observable view of the property that a key path leads to at present, whichever that is.
+/// An observable view of the property that a key path leads to at present.
 ///
 /// ``ConcurrentObservable`` makes it with `property(_:)`. A path retains its root; its observations
 /// do not. (P11)
@@ -52,13 +52,13 @@
 /// When any thread replaces a step before the last, observers receive `.pathChanged` with the
 /// path's values before and after. Then they receive the changes of the new property, and no more
 /// of the old one. While a step is nil, the value is nil. A change that races with a replacement
-/// may be folded into the `.pathChanged`, and two replacements that race may be folded into one.
-/// The source of a path is its root: when the root is deinitialised, observations end with
-/// `.sourceDeleted`. (P12)
+/// may become part of the `.pathChanged`, and two replacements that race may become one
+/// `.pathChanged`. The source of a path is its root: when the root is deinitialised, observations
+/// end with `.sourceDeleted`. (P12)
 ///
 /// An observation of several steps, or of one step to a `WeakObserved`, numbers its changes itself:
-/// 1, 2, 3, …. `old` of each is `new` of the one before, and its `.initial` has version 0. Any
-/// other path of one step is the property itself, and has its versions. (P2)
+/// 1, 2, 3, …. The `old` of each change is the `new` of the change before it, and the `.initial`
+/// has version 0. Any other path of one step is the property itself, and has its versions. (P2)
 ///
 /// Inline observers are called on the threads that make the changes. `.pathChanged` may also come
 /// on another thread that replaces a step at the same time. When replacements keep racing, it may
@@ -77,8 +77,7 @@ public struct Path<Root: ConcurrentObservable, Value: Sendable>: ObservablePrope
 }
 
 extension ConcurrentObservable {
-    /// Returns an observable view of the property that `path` leads to at present, whichever that
-    /// is.
+    /// Returns an observable view of the property that `path` leads to at present.
     ///
     /// ```swift
     /// let rpm = car.property(\.engine.rpm)
@@ -103,14 +102,16 @@ extension Path {
     /// - Complexity: O(steps).
     public var value: Value { snapshot().value }
 
-    /// A number that grows with every change of the path's value, unless a version needs more bits
-    /// than it has. The lower 32 bits have the version of the last property. The upper 32 bits have
-    /// the versions of the steps before it, which count their replacements: an earlier step counts
-    /// for more than all later ones. The number of a path of one step is its property's version.
+    /// A number that differs for different states of the path. As long as the versions of all steps
+    /// fit into it, it grows with every change of the path's value. The lower 32 bits have the
+    /// version of the last property. The upper 32 bits have the versions of the steps before it,
+    /// which count their replacements: an earlier step counts for more than all later ones. The
+    /// number of a path of one step is its property's version.
     ///
-    /// The steps before the last share 32 bits: two of them have 16 each. If a version needs more
-    /// bits than it has, the number is a hash of all versions, and no longer grows. It still
-    /// differs from the number of every other state, unless two 64-bit hashes happen to be equal.
+    /// The steps before the last share 32 bits: two of them have 16 each. If the version of a step
+    /// needs more bits than the step has, the number is a hash of all versions, and no longer
+    /// grows. It still differs from the number of every other state, unless two 64-bit hashes
+    /// happen to be equal.
     ///
     /// - Complexity: O(steps).
     public var version: UInt64 { snapshot().version }
@@ -169,7 +170,8 @@ internal struct VersionMix {
 // MARK: - Observing
 
 extension Path {
-    /// Begins an observation. Any thread, also inside a callback. (P1, P4)
+    /// Begins an observation: `observer` receives each change. The returned token keeps the
+    /// observation going. Any thread, also inside a callback. (P1, P4)
     ///
     /// - Complexity: O(steps).
     @inlinable
@@ -178,7 +180,8 @@ extension Path {
         return attachAlong(observer)
     }
 
-    /// Attaches an observer without retaining the root; nil once the root is gone. (P11)
+    /// A function that attaches an observer. It does not retain the root, and returns nil once the
+    /// root is gone. (P11)
     public var weakAttachment: @Sendable (PropertyObserver<Value>) -> ObservationToken? {
         { [weak root, steps] observer in root.map { Path($0, steps).attach(observer) } }
     }

@@ -14,9 +14,9 @@ internal final class PathLeaf<Value: Sendable>: @unchecked Sendable {
     // Unchecked: `last` is guarded by the locks of the last property.
     private let path: PathObservation<Value>
 
-    /// The observer of the property, and its address. Its closure retains the leaf until the
-    /// closure is destroyed.
+    /// The observer of the property. Its closure retains the leaf until the closure is destroyed.
     private let observer: VersionedObserver
+    /// The address of `observer`.
     @usableFromInline let address: UInt
 
     /// The address of the user's observer, which the path retains.
@@ -25,8 +25,8 @@ internal final class PathLeaf<Value: Sendable>: @unchecked Sendable {
     /// Identifies the last property.
     private let source: SourceIdentity
 
-    /// The versions of the properties on the way for which the path leads here. Nil for a path of
-    /// one step, or if no binding receives its changes.
+    /// The properties on the way, each with the version for which the path leads here. Nil for a
+    /// path of one step, or if no binding receives its changes.
     private let way: ShownVersion?
 
     /// The addresses of the latches of the properties on the way, by which commits identify them.
@@ -38,12 +38,12 @@ internal final class PathLeaf<Value: Sendable>: @unchecked Sendable {
     /// The path's version when it began to lead here.
     @usableFromInline let base: UInt64
 
-    /// The last version of the property that belongs to the path. Written by `Observed.cut(at:)`,
-    /// or by a commit under the property's mutation lock.
+    /// The last version of the property that belongs to the path. `Observed.cut(at:)` writes it, or
+    /// a commit that holds the property's mutation lock.
     @usableFromInline let limit = Atomic<UInt64>(.max)
 
-    /// Once cut, the number of deliveries that are still to come. Before that, minus the number of
-    /// those that are done.
+    /// After the cut, the number of deliveries that are still to come. Before the cut, minus the
+    /// number of deliveries that are done.
     @usableFromInline let outstanding = Atomic<Int>(0)
 
     init(
@@ -78,7 +78,8 @@ internal final class PathLeaf<Value: Sendable>: @unchecked Sendable {
         ShownVersion(version, of: observer.core, isValue: true, after: way)
     }
 
-    /// Adds the number of changes up to `version` to `outstanding`. Called once the limit is set.
+    /// Adds to `outstanding` the number of the leaf's changes up to `version`. The caller has set
+    /// the limit.
     func expectDeliveries(through version: UInt64) {
         // Acquire and release: pairs with the subtractions in pass(_:_:_:_:of:) and
         // put(_:of:into:); what the deliveries did happens before finish().
@@ -99,11 +100,10 @@ internal final class PathLeaf<Value: Sendable>: @unchecked Sendable {
 
 extension PathLeaf {
     /// Passes a change of the property on to the user's observer, with the path's version, unless
-    /// it came after the cut.
+    /// the change came after the cut.
     ///
-    /// Split in two, and the second part takes the fields of the change: a specialised closure
-    /// receives a copy of its argument, unless the closure is so small that it is inlined where the
-    /// copy is made.
+    /// A closure that is not inlined receives a copy of the change. This function is therefore
+    /// small enough to be inlined, and passes the fields of the change to the other `pass`.
     @inlinable @inline(__always)
     func pass<Member: PathMember>(_ change: Change<Member.Stored>, of member: Member.Type) where Member.Value == Value {
         if case .valueChanged = change.reason {
@@ -158,8 +158,8 @@ extension PathLeaf {
         )
     }
 
-    /// Delivers a change in its scope. Out of line, so that a change without a scope, which is the
-    /// usual one, is lent and not copied.
+    /// Delivers a change in its scope. This function is out of line, so that a change without a
+    /// scope (the usual case) is lent and not copied.
     @usableFromInline @inline(never)
     func deliver(_ change: Change<Value>, in scope: DeliveryScope) {
         scope.perform { change.deliver(to: userAddress) }
@@ -180,8 +180,8 @@ extension PathLeaf {
         )
     }
 
-    /// Puts a change of the property into the path's mailbox, unless it came after the cut. Called
-    /// under the property's mutation lock, or, for a prior delivery, under no lock.
+    /// Puts a change of the property into the path's mailbox, unless the change came after the cut.
+    /// The caller holds the property's mutation lock, or, for a prior delivery, no lock.
     func put<Member: PathMember>(
         _ change: Change<Member.Stored>,
         of member: Member.Type,
@@ -198,7 +198,7 @@ extension PathLeaf {
         outstanding.wrappingSubtract(1, ordering: .releasing)
     }
 
-    /// Passes on a prior delivery.
+    /// Passes on a prior delivery (`.prior`), which announces the next change.
     ///
     /// - Parameter version: The version of the property.
     @usableFromInline
@@ -237,7 +237,7 @@ extension PathLeaf {
 
     /// Whether the commit that makes a change also leads the path to another property. If so, cuts
     /// the path before the change: its observer receives the whole commit as one change, when the
-    /// path is relinked. Under the property's mutation lock. (P21)
+    /// path is relinked. The caller must hold the property's mutation lock. (P21)
     func isFolded<Member: PathMember>(
         _ old: Member.Stored?,
         _ version: UInt64,
@@ -256,7 +256,7 @@ extension PathLeaf {
         return links.contains { commit.changes($0) }
     }
 
-    /// Returns the last value that belongs to the path, and its version, which a commit has stored.
-    /// Must be called once, after `Observed.cut(at:)` returned nil.
+    /// Returns the last value that belongs to the path, and the version of that value. A commit has
+    /// stored both. The caller must call it only once, after `Observed.cut(at:)` returned nil.
     func takeLast() -> (value: Value, version: UInt64) { last.take()! }
 }

@@ -4,6 +4,7 @@ import Synchronization
 
 extension PathObservation {
     /// Registers the user's observer, then links the path, so that no change in between is lost.
+    /// Returns the token of the observation.
     func start(_ observer: Observer, root: PathObject) -> ObservationToken {
         user = observer
         _ = observer.whenFinished { [self] _ in drop() }
@@ -29,7 +30,7 @@ extension PathObservation {
     }
 
     /// Links the path below the link at `index`, from `object` on. If `index` is nil, links the
-    /// whole path. Called inside the drain loop.
+    /// whole path. The caller must be in the drain loop.
     ///
     /// Registering in the body of a property's own `modify` traps. Relinking does not: a path that
     /// is registered is relinked wherever a step is replaced. (P5)
@@ -62,7 +63,7 @@ extension PathObservation {
     }
 
     /// Attaches a leaf to the path's last property, which the caller keeps. Returns the value
-    /// there. Called inside the drain loop.
+    /// there. The caller must be in the drain loop.
     func attach(to property: any PathProperty, isRoot: Bool) -> Value {
         // Relaxed: the drain loop orders it before anything that could bring the count to zero.
         pending.add(1, ordering: .relaxed)
@@ -99,13 +100,13 @@ extension PathObservation {
     }
 
     /// Ends the links below the one at `index`, and the leaf. Returns the path's last value there,
-    /// and its version. Called inside the drain loop.
+    /// and its version. The caller must be in the drain loop.
     func cut(below index: Int, _ round: inout Round) -> (value: Value, version: UInt64) {
         endLinks(links.indices.suffix(from: index + 1), &round)
         return cutLeaf(&round) ?? (absent!, version)
     }
 
-    /// Ends the observers of some links. Called inside the drain loop.
+    /// Ends the observers of the links at `depths`. The caller must be in the drain loop.
     func endLinks(_ depths: Range<Int>, _ round: inout Round) {
         for depth in depths {
             links[depth].observer?.end(.cancelled)
@@ -116,7 +117,7 @@ extension PathObservation {
 
     /// Cuts the leaf: later changes of its property are not delivered. Returns the last value
     /// there, and the path's version for it. Nil if the path leads nowhere, or if the property is
-    /// gone. Called inside the drain loop.
+    /// gone. The caller must be in the drain loop.
     func cutLeaf(_ round: inout Round) -> (value: Value, version: UInt64)? {
         guard let leaf = leaf.take(), let property = held(leaf.property, isRoot: hasOneStep, &round) else { return nil }
         if leaf.isPassed { round.isLate = true }

@@ -35,7 +35,7 @@ extension PathObservation {
         deferred.add(receiver != nil ? .serial(delivery) : round.isLate ? .late(delivery) : .path(delivery))
     }
 
-    /// Brings the path up to date, and makes the deliveries at once. Under no lock.
+    /// Brings the path up to date, and makes the deliveries at once. The caller must hold no lock.
     func settle() {
         var deferred = LinkDeliveries()
         settle(&deferred)
@@ -52,7 +52,7 @@ extension PathObservation {
         /// The changes to deliver, each in its scope. Each delivery is followed by one call of
         /// `finishOne`.
         var changes: [(change: Change<Value>, scope: DeliveryScope?)] = []
-        /// How many more calls of `finishOne` are owed.
+        /// The number of further calls of `finishOne` that are due.
         var endings = 0
         /// Whether this thread may still deliver a change of the last property that comes before
         /// `changes`.
@@ -69,8 +69,9 @@ extension PathObservation {
             if step.isWeak { brief.append(object) } else { kept.append(object) }
         }
 
-        /// Releases what is kept. Outside the drain loop. A thread of the library releases `kept`:
-        /// these may be the last references, and their release may take long. (P5)
+        /// Releases the kept objects. The caller must have left the drain loop. A thread of the
+        /// library releases the objects in `kept`, because the release of a last reference may take
+        /// long. (P5)
         ///
         /// - Parameter deferred: Takes over `brief` while a change relinks paths. The release may
         ///   run user code and notify observers, which then find all paths relinked. (P7)
@@ -80,7 +81,7 @@ extension PathObservation {
         }
     }
 
-    /// Relinks the path below every link that has changed. Called inside the drain loop.
+    /// Relinks the path below every link that has changed. The caller must be in the drain loop.
     private func relink(_ round: inout Round, in scope: DeliveryScope?) {
         var index = 0
         while index < links.count, !hasEnded {

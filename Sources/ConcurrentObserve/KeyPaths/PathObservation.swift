@@ -2,8 +2,8 @@
 
 import Synchronization
 
-/// One observation of a path: an observer of the library's own on each property of the path, and a
-/// list with the user's observer.
+/// One observation of a path: the library's own observer on each property of the path, and a list
+/// with the user's observer.
 ///
 /// `PathLeaf` passes on the changes of the last property. When another property changes, one thread
 /// at a time relinks the path below it, in a `DrainLoop`; no other thread waits for it. The user's
@@ -16,7 +16,7 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
     /// The list of the user's observer.
     @usableFromInline let observers = ObserverList()
 
-    /// The user's observer. Written once, before the path is linked.
+    /// The user's observer. It is set once, before the path is linked.
     var user: Observer?
 
     let loop = DrainLoop(isEntered: true)
@@ -44,7 +44,7 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
 
     /// The last property, and the end of the path there.
     struct Leaf {
-        /// The property, retained; nil for the root's own.
+        /// The property, which this struct retains; nil if it is the root's own property.
         let property: (any PathProperty)?
         let cut: PathLeaf<Value>
         /// Whether a link of the path is at the same property. Then the leaf delivers a change that
@@ -55,7 +55,8 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
     /// A step before the last one, with its property and the observer there.
     struct Link {
         let step: PathLink
-        /// The property, retained. Nil for the root's own, and while the path does not lead here.
+        /// The property, which this struct retains. Nil if it is the root's own property, and while
+        /// the path does not lead here.
         var property: (any PathProperty)?
         var observer: Observer?
         /// The version of the property for which the path below it is linked.
@@ -89,7 +90,8 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
         settle(&deferred)
     }
 
-    /// Ends the list, whose memory is about to be freed: its core must not clean it up any more.
+    /// Ends the list of the user's observer, because the list's memory is about to be freed. The
+    /// list's core must not clean it up afterwards.
     deinit { observers.endSource(.cancelled) }
 }
 
@@ -123,8 +125,8 @@ extension PathObservation {
 // MARK: - What a change shows
 
 extension PathObservation {
-    /// The versions of the properties on the way for which the path is linked. Nil if there are
-    /// none, or if no binding receives the changes. Called inside the drain loop.
+    /// The properties on the way, each with the version for which the path is linked. Nil if there
+    /// are none, or if no binding receives the changes. The caller must be in the drain loop.
     var way: ShownVersion? {
         guard showsVersions else { return nil }
         return links.reduce(nil) { before, link in
@@ -134,7 +136,7 @@ extension PathObservation {
     }
 
     /// Makes the scope of a change that led the path where it leads now. Nil if it has no known
-    /// cause and no binding receives it. Called inside the drain loop.
+    /// cause and no binding receives it. The caller must be in the drain loop.
     ///
     /// - Parameter cause: The change that caused this one, if the calling thread delivers it.
     func scope(of version: UInt64, becauseOf cause: DeliveryScope?) -> DeliveryScope? {
@@ -166,8 +168,8 @@ extension PathObservation {
         settle()
     }
 
-    /// Ends the library's observers, if the root is gone or the user's observation has ended.
-    /// Called inside the drain loop.
+    /// Ends the library's observers, if the root is gone or the user's observation has ended. The
+    /// caller must be in the drain loop.
     func endIfNeeded(_ round: inout Round) {
         // Relaxed, both: the drain loop orders them.
         let (isDropped, isRootGone) = (isDropped.load(ordering: .relaxed), isRootGone.load(ordering: .relaxed))

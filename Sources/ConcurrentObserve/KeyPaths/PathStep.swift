@@ -24,14 +24,15 @@ extension Observed: PathProperty {
 /// Traps. It is the body of the members that each subclass below overrides.
 private func overridden() -> Never { preconditionFailure("a step of a path has a type") }
 
-/// A step of a path, whose property is observed as one of `Value`. The last step of a path is one.
-/// When the path gets one more step, a `PathLink` takes the place of this one.
+/// The last step of a path. The path observes the step's property as a property of `Value`. When
+/// the path gets one more step, a `PathLink` takes the place of this step.
 @usableFromInline
 internal class PathStep<Value: Sendable>: @unchecked Sendable {
     // Unchecked: subclasses have constants only.
     init() {}
 
-    /// Whether the property is weak: it does not keep its value alive, so the path must not either.
+    /// Whether the property is weak: it does not keep its value alive, so the path must not keep it
+    /// alive either.
     var isWeak: Bool { overridden() }
 
     /// Finds the property in an object. Evaluates the user's key path, so it is called under no
@@ -39,14 +40,14 @@ internal class PathStep<Value: Sendable>: @unchecked Sendable {
     func property(in object: PathObject) -> any PathProperty { overridden() }
 
     /// Finds the property in an object. Returns nil if it is not an `Observed<Value>`, but only
-    /// shown as one. Called under no lock. (P5)
+    /// shown as one. It is called under no lock. (P5)
     @usableFromInline
     func direct(in object: PathObject) -> Observed<Value>? { overridden() }
 
-    /// Returns the draft of the property. In the body of a commit.
+    /// Returns the draft of the property. It is called in the body of a commit.
     func draft(of property: any PathProperty, in transaction: borrowing Transaction) -> Value { overridden() }
 
-    /// Sets the draft of the property in an object. In the body of a commit.
+    /// Sets the draft of the property in an object. It is called in the body of a commit.
     func setDraft(_ value: Value, in object: PathObject, of transaction: borrowing Transaction) { overridden() }
 
     /// Gives an observer of the property, before it is registered, a closure that passes the
@@ -67,9 +68,9 @@ internal class PathStep<Value: Sendable>: @unchecked Sendable {
     /// version. See `Observed.cut(at:)`.
     func cut(_ leaf: PathLeaf<Value>, of property: any PathProperty) -> Shown { overridden() }
 
-    /// Begins an observation of the path that leads along `links` and ends with this step, if its
-    /// changes wait in another form than they are delivered. Returns nil, and begins none, if they
-    /// do not.
+    /// Begins an observation of the path that leads along `links` and ends with this step, if the
+    /// changes that wait have another form than the delivered ones. Otherwise begins no
+    /// observation, and returns nil.
     func attach<Root: ConcurrentObservable>(
         _ observer: PropertyObserver<Value>,
         along links: [PathLink],
@@ -206,7 +207,7 @@ internal class PathLink: @unchecked Sendable {
     func sample(_ property: any PathProperty) -> Sample { overridden() }
 }
 
-/// The link that takes the place of a step when the path gets one more.
+/// The link that takes the place of a step when the path gets one more step.
 @usableFromInline
 internal final class PassedStep<Value: Sendable>: PathLink, @unchecked Sendable {
     // Unchecked: constants only.

@@ -10,11 +10,11 @@ internal final class VersionOrder<Value: Sendable>: @unchecked Sendable {
     /// Guards `next` and `early`. A mailbox's lock is taken inside it.
     private let lock = SourceLock()
     private var next: UInt64
-    /// The changes that are early, by the version at which they are due.
+    /// The changes that came too early, by the version at which they are due.
     private var early: [UInt64: [Change<Value>]] = [:]
     private let enqueue: @Sendable (Change<Value>) -> Void
 
-    /// - Makes an order in which no change has come yet.
+    /// Makes an order that has received no change yet.
     ///
     /// - Parameters:
     ///   - options: With `.initial`, the initial delivery comes first, at version 0. (P4)
