@@ -7,7 +7,7 @@
 package struct InspectedSource: Sendable {
     package enum Kind: Sendable, Equatable { case property, registry, path, group, derived(place: String) }
 
-    /// Identifies the source among those of one look.
+    /// Identifies the source among the results of one call of `all(from:)`.
     package let id: UInt
     package let kind: Kind
     /// The label, or an empty string.
@@ -22,26 +22,28 @@ package struct InspectedObserver: Sendable {
     package enum Kind: Sendable, Equatable {
         case callback
         case mailbox(place: String, DeliveryCounts)
-        /// Sets the target.
+        /// A binding, which sets the target.
         case binding
-        /// Is a part of the target: of a path, a group or a derived value.
+        /// A part of the target, which is a path, a group or a derived value.
         case part
-        /// The last property of a path that begins elsewhere.
+        /// The observed property is the last one of a path that begins at another property.
         case pathEnd
     }
 
     package let kind: Kind
     /// The label, or an empty string.
     package let label: String
-    /// The source that changes because of the observed one; nil of a callback or a mailbox.
+    /// The source that changes because of the observed one; nil for a callback or a mailbox.
     package let target: UInt?
-    /// How the observation was recorded; nil if it was not.
+    /// The record that the process's observation scope made of this observation; nil if it made
+    /// none.
     package let made: MadeObservation?
 }
 
 extension InspectedSource {
-    /// Returns these sources, and all that change because of them. Each is looked at by itself, so
-    /// the result may mix moments. Observations whose owners are dead end. (P13)
+    /// Returns the given sources, and all sources that change because of them. The function
+    /// examines one source after another, so the result may mix moments. It ends observations whose
+    /// owners are dead. (P13)
     ///
     /// - Parameter sources: The sources to begin with; nil stands for those that have a label, and
     ///   those whose observation the process's scope has recorded.
@@ -55,14 +57,15 @@ extension InspectedSource {
     }
 }
 
-/// One look at the graph. A class, so that what it keeps has an owner when a thread of the library
-/// releases it.
+/// Walks once over the graph of observations. It is a class, because a thread of the library
+/// releases the objects in `kept`, and until then an object must own them.
 private final class InspectionLook {
     private let made: [UInt: MadeObservation]
     private var waiting: [(core: RegistryCore, kind: InspectedSource.Kind?)] = []
     private var seen: Set<UInt> = []
     private var found: [InspectedSource] = []
-    /// Objects of the observations, which the look must not be the last to release here. (P5)
+    /// Objects of the observations. Releasing the last reference to such an object runs user code,
+    /// so the calling thread must not do it. (P5)
     private var kept: [AnyObject] = []
 
     init() {
@@ -87,7 +90,7 @@ private final class InspectionLook {
         return found.filter { !$0.observers.isEmpty || targets.contains($0.id) }
     }
 
-    /// Leaves the release of what was kept to a thread of the library.
+    /// Makes a thread of the library release the objects in `kept`.
     func releaseKept() {
         if !kept.isEmpty { ThreadRecord.retire(DeferredAction(for: self, releasing: &kept)) }
     }
@@ -152,7 +155,8 @@ private final class InspectionLook {
         return leaf(observer, .callback)
     }
 
-    /// An observer that feeds a path, a mailbox or a group.
+    /// Describes an observer that passes changes on to `dependents`, which is the core of a path, a
+    /// mailbox or a group. Returns nil if `dependents` has no live observer.
     private func feeder(_ observer: Observer, _ dependents: RegistryCore) -> InspectedObserver? {
         guard let fed = dependents.liveObservers().first else { return nil }
         if let delivery = fed.delivery, !fed.knownMark.contains(.versioned) {
@@ -162,7 +166,8 @@ private final class InspectionLook {
         return part(observer, (dependents, fed.knownMark.contains(.versioned) ? .group : .path))
     }
 
-    /// The property that has the results of an observed derived value.
+    /// Returns the core of the property that keeps the results of a derived value, and the kind of
+    /// that source. Returns nil if the derived value is not observed.
     private func derived(_ follower: LinkFollower) -> (RegistryCore, InspectedSource.Kind)? {
         guard let node = (follower as? DerivedObservation)?.keeper.presentNode else { return nil }
         kept.append(node)
@@ -203,7 +208,7 @@ private final class InspectionLook {
 }
 
 extension Observer.Extras {
-    /// The extras that show the kind of an observation.
+    /// The parts of an observer's extras that show the kind of its observation.
     fileprivate struct Parts {
         let (companion, dependents): (ObservationCompanion?, RegistryCore?)
         let (principal, owner): (Observer?, WeakReference?)
@@ -216,9 +221,9 @@ extension Observer.Extras {
     }
 }
 
-/// A source that a look can begin with.
+/// A source from which an `InspectionLook` can begin.
 private protocol InspectableSource {
-    /// The core; nil if there has been no observer.
+    /// The core that keeps the source's observers; nil if the source has never had an observer.
     var inspectedCore: RegistryCore? { get }
 }
 
@@ -235,7 +240,7 @@ extension ObserverRegistry: InspectableSource {
 }
 
 extension DerivationNode: InspectableSource {
-    /// The core of the property that has the results; nil unless the value is observed.
+    /// The core of the property that keeps the results; nil if the derived value is not observed.
     fileprivate final var inspectedCore: RegistryCore? {
         lock.withLock { observation?.results.core }
     }

@@ -4,10 +4,11 @@ import Synchronization
 
 /// Detects callbacks that run for a long time, without a clock on the notification path.
 ///
-/// Each scan of all frames records since when a frame has been in the same pass and has called the
-/// same observer. An age is therefore a lower bound: it counts from the first scan that saw the
-/// callback. The library scans with every reclamation pass that has items, with every reading of
-/// the diagnostics, and once a second while the reclamation thread sleeps.
+/// Each scan reads the frames of all threads: see `Frame`. For each frame it records which observer
+/// the frame's pass is calling, and when a scan first saw this call. An age is therefore a lower
+/// bound: it counts from the first scan that saw the callback. The library scans with every
+/// reclamation pass that has items, with every reading of the diagnostics, and once a second while
+/// the reclamation thread sleeps.
 internal final class CallbackAges: @unchecked Sendable {
     // Unchecked: `seen` is guarded by `lock`.
     static let shared = CallbackAges()
@@ -19,9 +20,9 @@ internal final class CallbackAges: @unchecked Sendable {
         let current: UInt
     }
 
-    /// How long the reclamation thread sleeps between two scans when it has nothing else to do.
-    /// Nil, for no limit, only in the instrumented copy of the library, if its explorer schedules
-    /// the threads.
+    /// How long the reclamation thread sleeps between two scans when it has nothing else to do. Nil
+    /// means that it sleeps without a limit. It is nil only in the instrumented copy of the
+    /// library, if the explorer of that copy schedules the threads.
     static var pause: Duration? {
         return .seconds(1)
     }
@@ -51,10 +52,10 @@ internal final class CallbackAges: @unchecked Sendable {
         }
     }
 
-    /// Returns the callback that the frame is calling; nil if there is none.
+    /// Returns the callback that the frame's pass is running; nil if it runs none.
     private func sighting(in frame: UnsafeMutablePointer<Frame>) -> Sighting? {
-        // Safe: frames are never freed. Relaxed, both: a statistic; the addresses are compared, not
-        // followed.
+        // Safe: frames are never freed. Relaxed, both: a statistic. This code only compares the
+        // addresses.
         let current = unsafe frame.pointee.current.address.load(ordering: .relaxed)
         guard current != 0 else { return nil }
         let passes = unsafe frame.pointee.passes.load(ordering: .relaxed)

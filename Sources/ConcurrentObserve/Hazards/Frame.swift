@@ -15,7 +15,7 @@ internal struct Frame: ~Copyable {
     @usableFromInline let current = HazardPointer()
 
     /// The number of passes that have used this frame. It distinguishes one long callback from many
-    /// short ones. Wrapping around is harmless.
+    /// short ones. An overflow is harmless.
     @usableFromInline let passes = Atomic<UInt>(0)
 
     /// Extends the frame to 32 bytes, so that a cache line holds two frames, and an index is a
@@ -31,7 +31,8 @@ internal struct Frame: ~Copyable {
         passes.store(passes.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
     }
 
-    /// Ends the last callback, then the use of the pinned table or value.
+    /// Ends the protection of the last observer, and then the protection of the pinned table or
+    /// value.
     @inlinable @inline(__always)
     borrowing func clear() {
         current.clear()
@@ -39,7 +40,8 @@ internal struct Frame: ~Copyable {
     }
 }
 
-/// Frames for a thread that nests deeper than the frames of its record allow. Never freed.
+/// Further frames for a thread whose passes nest deeper than the number of frames in its record. A
+/// block is never freed.
 @safe internal struct FrameBlock: ~Copyable {
     /// The address of the next block, or 0.
     let next = Atomic<UInt>(0)

@@ -4,16 +4,16 @@ import Synchronization
 
 /// The addresses that the hazard pointers of all threads hold at the moment of the scan.
 internal struct FrameScan {
-    /// The number of records.
+    /// The number of thread records that the scan has read.
     private(set) var recordCount = 0
     private var pins: [UInt] = []
     private var currents: [UInt] = []
 
     /// Reads every hazard pointer in use.
     ///
-    /// Call it after the barrier that makes the relevant stores for the items visible: a grace
-    /// period for pins of tables, `AsymmetricBarrier.heavy()` for pins of values and for current
-    /// observers.
+    /// The caller must first execute the barrier that makes the stores to the hazard pointers
+    /// visible: a grace period for pins of tables, `AsymmetricBarrier.heavy()` for pins of values
+    /// and for current observers.
     init() {
         func note(_ address: UInt, in list: inout [UInt]) { if address != 0 { list.append(address) } }
         // Safe, all: records and frames are never freed.

@@ -3,7 +3,7 @@
 public import Synchronization
 
 /// A word in which a thread publishes the address of the object that it uses. While the address is
-/// there, no other thread frees the object. Written by its thread, read by every scan.
+/// there, no other thread frees the object. Only its thread writes the word. Every scan reads it.
 ///
 /// The two sides of the protocol:
 /// 1. The user stores the address, executes the light barrier, and then checks whether the object
@@ -41,7 +41,7 @@ internal struct HazardPointer: ~Copyable {
         return isPresent() ? object : nil
     }
 
-    /// Ends the use of the object.
+    /// Ends the protection of the object.
     @inlinable @inline(__always)
     borrowing func clear() {
         // The optimiser moves the retain of an object that user code returns down to the object's

@@ -12,7 +12,8 @@ internal enum PendingEvents {
     /// The highest sum found so far.
     static var peak: Int { highest.load(ordering: .relaxed) }  // Relaxed: a statistic.
 
-    /// Returns the number of events that wait now, and updates the peak. Any thread; takes no lock.
+    /// Returns the number of events that wait now, and updates the peak. Any thread may call it. It
+    /// takes no lock.
     ///
     /// - Complexity: O(threads).
     @discardableResult

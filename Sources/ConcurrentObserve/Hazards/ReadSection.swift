@@ -32,9 +32,9 @@ extension HazardPointer {
         UserspaceRCU.isUsed ? protectInReadSection(load) : protectLoaded(load)
     }
 
-    /// Protects the table whose address `load` returns; 0 if there is none. Repeats until the
-    /// address is the same after the light barrier. Lock-free: it repeats only if another table was
-    /// published.
+    /// Protects the table whose address `load` returns. Returns the address, or 0 if there is no
+    /// table. Repeats until the address is the same after the light barrier. Lock-free: it repeats
+    /// only if another table was published.
     @inlinable @inline(__always)
     borrowing func protectLoaded(_ load: () -> UInt) -> UInt {
         while true {

@@ -53,8 +53,8 @@ extension ThreadRecord {
         return try body()
     }
 
-    /// Gives the calling thread a record, a free one or a new one, and arranges that its exit
-    /// releases the record. Returns the record.
+    /// Gives the calling thread a record, a free one or a new one, and makes the thread release the
+    /// record when it exits. Returns the record.
     @usableFromInline @inline(never) @discardableResult
     static func attach() -> UnsafeMutablePointer<ThreadRecord> {
         Fork.noteUse()

@@ -48,7 +48,7 @@ extension UnsafeMutablePointer<ThreadRecord> {
         return unsafe deepFrame(depth - ThreadRecord.inlineFrames)
     }
 
-    /// Ends the innermost frame.
+    /// Ends the use of the innermost frame.
     @inlinable @inline(__always)
     func leaveFrame() {
         // Safe: records are never freed. Relaxed: only the owner writes it. Release: pairs with the
@@ -64,11 +64,11 @@ extension UnsafeMutablePointer<ThreadRecord> {
         unsafe (UnsafeMutableRawPointer(self) + ThreadRecord.framesOffset).assumingMemoryBound(to: Frame.self)
     }
 
-    /// Returns a frame beyond the record's own. Allocates frames on the thread's first visit to
-    /// such a depth.
+    /// Returns the frame number `index` of the frames outside the record. Allocates frames on the
+    /// thread's first visit to such a depth.
     ///
-    /// Traps while there is still enough stack for the message: a callback that calls itself
-    /// endlessly reaches this function. (P6)
+    /// Traps if the stack is nearly used up, because a callback that calls itself endlessly reaches
+    /// this function. The rest of the stack is enough for the message. (P6)
     @usableFromInline @inline(never)
     func deepFrame(_ index: Int) -> UnsafeMutablePointer<Frame> {
         if CurrentThread.stackIsNearlyUsedUp {
@@ -99,10 +99,10 @@ extension UnsafeMutablePointer<ThreadRecord> {
 
 // How other threads read its frames.
 extension UnsafeMutablePointer<ThreadRecord> {
-    /// Calls `body` with every frame of the record that is in use. Any thread. The caller must
-    /// first execute the barrier that makes the frames' contents visible.
+    /// Calls `body` with every frame of the record that is in use. Any thread may call it. The
+    /// caller must first execute the barrier that makes the frames' contents visible.
     ///
-    /// - Complexity: O(the passes that are nested on the thread now). Past passes do not count.
+    /// - Complexity: O(*n*), where *n* is the number of passes that are nested on the thread now.
     func forEachFrame(_ body: (UnsafeMutablePointer<Frame>) -> Void) {
         // Acquire: pairs with the release in leaveFrame(). If a frame was in use at the barrier and
         // is not in use now, its pass has left it: the work of that pass happens before the
@@ -111,7 +111,7 @@ extension UnsafeMutablePointer<ThreadRecord> {
         unsafe forEachFrame(below: depth, body)
     }
 
-    /// Calls `body` with the frames of the levels below `depth`, as far as they exist.
+    /// Calls `body` with every existing frame whose level is below `depth`.
     func forEachFrame(below depth: Int, _ body: (UnsafeMutablePointer<Frame>) -> Void) {
         // Safe: records and their blocks of frames are never freed.
         for index in 0..<min(depth, ThreadRecord.inlineFrames) { unsafe body(inlineFrames + index) }
@@ -139,7 +139,7 @@ extension UnsafePointer where Pointee: ~Copyable {
     }
 }
 
-/// Ends the process while there is enough stack for the message.
+/// Traps with the message that callbacks recurse endlessly. `depth` is the number of nested passes.
 private func trapEndlessRecursion(depth: Int) -> Never {
     fatalError(
         """

@@ -40,7 +40,8 @@ public import Synchronization
 ///
 /// A thread gets its record on its first use of the library, and releases the record when it exits.
 /// The next new thread takes the record over. Records are never freed, so a scan may walk their
-/// list without a lock. There are as many records as there ever were threads at once.
+/// list without a lock. There are only as many records as the most threads that ever used the
+/// library at once.
 @safe @usableFromInline
 internal struct ThreadRecord: ~Copyable {
     /// The number of calls of user code on this thread's stack that are not callbacks: `onEnd`,
@@ -89,11 +90,11 @@ internal struct ThreadRecord: ~Copyable {
     /// The number of items that the thread keeps for other threads. Only the owner uses it.
     var keptCount: UInt = 0
 
-    /// The next record in the list of all records. Constant once the record is in the list.
+    /// The next record in the list of all records. It is constant once the record is in the list.
     var next: UnsafeMutablePointer<ThreadRecord>?
 
-    /// The next record in the list of records without a thread. Guarded by the lock of
-    /// `ThreadRecords`.
+    /// The next record in the list of records without a thread. The lock of `ThreadRecords` guards
+    /// it.
     var nextFree: UnsafeMutablePointer<ThreadRecord>?
 
     /// Frames for nesting beyond `inlineFrames`, or 0. The owner appends blocks, scans read them.
@@ -113,8 +114,8 @@ internal struct ThreadRecord: ~Copyable {
     /// The number of items that this record's threads have retired. Only the owner writes it.
     let retiredCount = Atomic<UInt>(0)
 
-    /// The number of items that reclamation passes have taken from this record. Written only under
-    /// the pass lock of the `ReclamationThread`.
+    /// The number of items that reclamation passes have taken from this record. Only a thread that
+    /// holds the pass lock of the `ReclamationThread` writes it.
     let takenCount = Atomic<UInt>(0)
 
     /// The number of observations that began on this record's threads, minus the number of those
@@ -136,7 +137,7 @@ internal struct ThreadRecord: ~Copyable {
     /// own.
     @usableFromInline static var framesOffset: Int { 192 }
 
-    /// Whether the thread's commit is decided: see `CommitDecision`.
+    /// Says whether the thread's commit has made its changes: see `CommitDecision`.
     let decision = CommitDecision()
 
     private init() {}
@@ -166,7 +167,8 @@ extension ThreadRecord {
 }
 
 extension ThreadRecord {
-    /// Counts an observation that began or ended, for the diagnostics.
+    /// Adds `step` to this thread's number of live observations: a positive step if observations
+    /// began, a negative one if they ended. The diagnostics read the number.
     @usableFromInline
     static func countLiveObserver(_ step: Int) {
         // Safe: records are never freed. Relaxed: a statistic with one writer.
@@ -177,7 +179,8 @@ extension ThreadRecord {
         )
     }
 
-    /// Counts events that were sent, or, if negative, received or dropped, for the diagnostics.
+    /// Adds `step` to this thread's number of waiting events: a positive step if events were sent,
+    /// a negative one if events were received or dropped. The diagnostics read the number.
     @usableFromInline
     static func countPending(_ step: Int) {
         // Safe: records are never freed. Relaxed: a statistic with one writer.
@@ -188,7 +191,8 @@ extension ThreadRecord {
         )
     }
 
-    /// Counts events that their observer does not receive, for the diagnostics.
+    /// Adds `count` to this thread's number of dropped events, which their observers do not
+    /// receive. The diagnostics read the number.
     @usableFromInline
     static func countDropped(_ count: Int) {
         // Safe: records are never freed. Relaxed: a statistic with one writer.

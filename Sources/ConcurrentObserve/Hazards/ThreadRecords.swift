@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// All thread records of the process.
+/// The list of all thread records of the process.
 @safe internal final class ThreadRecords: @unchecked Sendable {
     // Unchecked: `free` and `total` are guarded by `lock`; the rest is constant or atomic.
     static let shared = ThreadRecords()
@@ -16,8 +16,8 @@ import Synchronization
 
     private init() {}
 
-    /// Runs `body` under the lock, on a thread that may have no record yet: in the instrumented
-    /// build, `withLock` needs one.
+    /// Runs `body` under the lock. The calling thread may have no record yet, so this function does
+    /// not use `withLock`, which needs a record in the instrumented build.
     private func withList<Result>(_ body: () -> Result) -> Result {
         lock.lock()
         defer { lock.unlock() }
@@ -62,8 +62,8 @@ import Synchronization
         }
     }
 
-    /// Calls `body` with every record. Any thread. Before it reads frames, the caller must execute
-    /// the barrier that makes their contents visible.
+    /// Calls `body` with every record. Any thread may call it. Before `body` reads frames, the
+    /// caller must execute the barrier that makes the frames' contents visible.
     func forEach(_ body: (UnsafeMutablePointer<ThreadRecord>) -> Void) {
         // Acquire: pairs with the release in push(_:). Sequentially consistent: the reclamation
         // thread comes here after its store in Parking.park(), which an acquiring load could

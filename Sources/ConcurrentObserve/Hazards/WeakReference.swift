@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A reference to an object that it does not retain.
+/// A reference that does not retain its object.
 ///
 /// As with any unowned reference, the object's memory is kept until this reference is gone, but its
 /// `deinit` does not wait. With one of Swift's weak references, the object would get a separate

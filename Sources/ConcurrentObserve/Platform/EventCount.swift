@@ -62,7 +62,7 @@ import Synchronization
         unsafe signals.pointee.load(ordering: .relaxed) != ticket.signals
     }
 
-    /// Wakes every thread that took a ticket before.
+    /// Wakes every sleeping thread whose ticket is older than this signal.
     func signal() {
         // Sequentially consistent, both: the event is ordered before the count, and the count
         // before the check for sleepers. They pair with ticket(), and with the barrier in

@@ -2,7 +2,8 @@
 
 import CPlatform
 
-/// Traps what the child of a `fork` must not do. The library does nothing else about forks. (P18)
+/// Traps if the child of a `fork` does something that it must not do. The library does nothing else
+/// about forks. (P18)
 ///
 /// A fork copies the memory as it is at that moment, locks that other threads hold included, and
 /// these threads do not exist in the child. Therefore the child of a process that has used the
@@ -13,7 +14,8 @@ internal enum Fork {
     /// Whether the process is the child of a process that had used the library before the fork.
     static var isInChild: Bool { cplatform_is_child() }
 
-    /// Notes that the process has used the library. Called before anything is made that has a lock.
+    /// Notes that the process has used the library. The library calls it before it makes anything
+    /// that has a lock.
     static func noteUse() { cplatform_note_use() }
 
     @inline(__always)

@@ -2,8 +2,8 @@
 
 // # Platform: what the system, the runtime and liburcu give
 //
-// The only room that imports C. No Swift code of the library asks which system it runs on: the C
-// code of `CPlatform` does.
+// This is the only room (folder) that imports C. No Swift code of the library asks which system it
+// runs on: the C code of `CPlatform` does.
 // - `Lock`: a mutex of one word. `EventCount`: sleep until an event. `Backoff`: wait for a short
 //   one.
 // - `AsymmetricBarrier`, `compilerBarrier`: the two sides of membarrier, and the compiler's order.
@@ -28,18 +28,19 @@ import Synchronization
 /// `Mutex`: ThreadSanitizer cannot see into its slow path.
 @usableFromInline
 package struct Lock: ~Copyable, Sendable {
-    /// One of `free`, `held`, `contended`.
+    /// The lock's state: `free`, `held` or `contended`.
     private let word = Atomic<UInt32>(Self.free)
 
     private static var free: UInt32 { 0 }
     private static var held: UInt32 { 1 }
-    /// Held, and other threads may be sleeping.
+    /// The lock is held, and other threads may be sleeping until it is free.
     private static var contended: UInt32 { 2 }
 
     @usableFromInline
     package init() {}
 
-    /// Runs `body` while no other thread is inside a `withLock` of this lock. Not recursive.
+    /// Runs `body` while no other thread is inside a `withLock` of this lock. The lock is not
+    /// recursive.
     @inline(__always)
     package borrowing func withLock<Result: ~Copyable, Failure: Error>(
         _ body: () throws(Failure) -> Result

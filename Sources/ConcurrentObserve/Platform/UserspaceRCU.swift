@@ -6,8 +6,8 @@ public import CURCU
 public import CPlatform
 #endif
 
-/// Userspace RCU, by liburcu's "bulletproof" flavour: read-side critical sections, and the wait for
-/// those that are open. `ReadSection` is the form that the library uses.
+/// Userspace RCU, by liburcu's "bulletproof" flavour: read-side critical sections, and a function
+/// that waits for the open ones. `ReadSection` is the form that the library uses.
 ///
 /// Without the package's trait `LibURCU` nothing of liburcu is compiled or linked. Then hazard
 /// pointers protect tables, too: see `HazardPointer.protectTable(_:)`. This file is the only one

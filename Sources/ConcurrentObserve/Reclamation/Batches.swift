@@ -22,7 +22,7 @@ internal final class Batches: @unchecked Sendable {
     private var open: [Open] = []
     private var reclaimed: UInt = 0
 
-    /// Signalled when a batch becomes complete.
+    /// It is signalled when a batch becomes complete.
     let completion = EventCount()
 
     /// The number of the first batch that will contain all items that are retired now.

@@ -20,8 +20,8 @@ import Synchronization
 /// following the address. A pin that was set for an earlier use of the box only delays its next
 /// reuse, until that reader has checked the version.
 @safe internal struct BoxPool: ~Copyable {
-    /// Incremented when the owner begins to use the lists, and when it ends: odd while it uses
-    /// them. Only the owner writes it.
+    /// A count that the owner increments when it begins to use the lists, and when it ends. The
+    /// count is odd while the owner uses them. Only the owner writes it.
     private let uses = Atomic<UInt>(0)
 
     /// The number of boxes added since the lists were last freed. It is written only by the thread
@@ -36,12 +36,13 @@ import Synchronization
     /// index 0 is not used.
     private let lists: UnsafeMutablePointer<UInt>
 
-    /// The sweeper's state. Guarded by the pass lock.
+    /// The sweeper's state. The pass lock guards it.
     private let swept: UnsafeMutablePointer<Swept>
 
     private struct Swept {
-        /// `uses` at the last pass, and how many passes in a row have found this number.
+        /// The value of `uses` at the last pass.
         var usesSeen: UInt = 0
+        /// The number of passes in a row that have found this value.
         var looks = 0
     }
 
@@ -67,7 +68,8 @@ import Synchronization
 // MARK: - The owner
 
 extension BoxPool {
-    /// Returns a box for a value. The caller owns the only reference. Any thread; never waits.
+    /// Returns a box for a value. The caller owns the only reference. Any thread may call it. It
+    /// never waits.
     ///
     /// - Parameters:
     ///   - bytes: The size that the value needs, with padding for its alignment.
@@ -163,7 +165,7 @@ extension BoxPool {
         return result
     }
 
-    /// Frees all boxes. Called by the owner inside `use`, and by the sweeper.
+    /// Frees all boxes. The owner calls it inside `use`, and the sweeper calls it.
     private borrowing func free() {
         for units in 1...Self.sizes {
             // Safe, all: the caller has the lists, and so the boxes in them.

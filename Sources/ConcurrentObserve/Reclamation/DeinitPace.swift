@@ -3,7 +3,7 @@
 /// Decides how many deinit threads to start. While items wait, it measures, every four milliseconds
 /// or less often, how fast the threads begin items, and how much processor time they use.
 ///
-/// Guarded by the lock of the `DeinitThreads`.
+/// The lock of the `DeinitThreads` guards it.
 internal struct DeinitPace {
     /// The last measurement; nil unless items have waited since then.
     private var look: Look?

@@ -48,7 +48,7 @@ internal final class DeinitThreads: @unchecked Sendable {
         return DestructionQueues.mayBeCrowded(source) ? source : nil
     }
 
-    /// Whether the source may have more waiting items than room. A hint.
+    /// Whether the source may have more waiting items than room. The answer is a hint.
     static func mayBeCrowded(_ source: UInt) -> Bool { DestructionQueues.mayBeCrowded(source) }
 
     /// Waits until the source has room again, but at most ten milliseconds, because the source's
@@ -86,8 +86,8 @@ internal final class DeinitThreads: @unchecked Sendable {
         if shouldSignal { arrival.signal() }
     }
 
-    /// Starts threads if items wait and the present threads do not keep up. Never waits: the
-    /// reclamation thread has other things to do.
+    /// Starts threads if items wait and the present threads do not keep up. The call never waits,
+    /// because the reclamation thread has other work.
     ///
     /// - Returns: Whether items wait that a thread could take. Then the caller should call again
     ///   soon.
@@ -104,7 +104,7 @@ internal final class DeinitThreads: @unchecked Sendable {
         return isBehind
     }
 
-    /// Returns false if the system cannot start a thread.
+    /// Starts a deinit thread. Returns false if the system cannot start a thread.
     private func startThread() -> Bool {
         let worker = DeinitWorker()
         lock.withLock { workers[ObjectIdentifier(worker)] = worker }
@@ -200,9 +200,9 @@ internal final class DeinitWorker: @unchecked Sendable {
     /// The item that the thread reclaims; nil if it has none.
     var taken: DestructionQueues.Taken?
 
-    /// The thread's clock, which is nil before the thread runs, and its value at the last call of
-    /// `newProcessorTime()`.
+    /// The thread's clock; nil before the thread runs.
     private var clock: ProcessorClock?
+    /// The value of `clock` at the last call of `newProcessorTime()`.
     private var seen = Duration.zero
 
     /// Begins to measure the calling thread, which is this worker's.

@@ -81,9 +81,9 @@ internal final class DestructionQueues: @unchecked Sendable {
         let queue: DestructionQueue
     }
 
-    /// Takes an item of the next source: of one that no thread works for, if there is any;
-    /// otherwise of one that may have another thread. From now on the calling thread is busy with
-    /// it.
+    /// Takes an item from the queue of a source, and counts the calling thread as busy with that
+    /// source. If a source has items but no thread, the item comes from the first such source.
+    /// Otherwise it comes from the first source that may have another thread.
     ///
     /// - Returns: Nil if no item may be taken.
     func takeNext() -> Taken? {
@@ -160,7 +160,7 @@ internal final class DestructionQueues: @unchecked Sendable {
         publicMarks.load(ordering: .relaxed) != 0
     }
 
-    /// Whether a source may be crowded. A hint; needs no lock.
+    /// Whether a source may be crowded. The answer is a hint, and the caller needs no lock.
     static func mayBeCrowded(_ source: UInt) -> Bool {
         // Relaxed: a hint; `isCrowded` decides.
         publicMarks.load(ordering: .relaxed) & (1 << UInt64(bit(of: source))) != 0
@@ -211,7 +211,8 @@ internal final class DestructionQueues: @unchecked Sendable {
     private static func bit(of source: UInt) -> Int { Int((UInt64(source) &* 0x9E37_79B9_7F4A_7C15) >> 58) }
 }
 
-/// The waiting items of one source, first in, first out, kept in runs. O(1) at both ends.
+/// The waiting items of one source, first in, first out, kept in runs. Adding an item and taking
+/// one out are O(1).
 ///
 /// It is a class: for a struct, every item would cost a check for exclusive access to the whole
 /// struct. The lock of the `DeinitThreads` guards all properties.
@@ -221,7 +222,7 @@ internal final class DestructionQueue {
 
     /// The run from which the next item is taken; nil if nothing waits.
     private var run: RetiredRun?
-    /// The runs after it, from `index` on.
+    /// The runs that come after `run`. Those before `index` were taken out already.
     private var runs: [RetiredRun] = []
     private var index = 0
     private(set) var count = 0

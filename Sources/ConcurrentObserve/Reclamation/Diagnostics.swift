@@ -49,8 +49,8 @@ public struct ConcurrentObserveDiagnostics: Sendable {
     /// second on its reclamation thread while that has nothing to reclaim.
     public let peakPendingEvents: Int
 
-    /// The number of grace periods that the library has waited for since the process began; without
-    /// liburcu, of the barriers in their place.
+    /// The number of grace periods that the library has waited for since the process began. Without
+    /// liburcu, the number of barriers that it has executed in their place.
     public let gracePeriods: Int
 
     /// How long the oldest callback that is running now has been seen running; nil if none is
@@ -124,7 +124,7 @@ internal enum RetiredCounts {
     ///   - retired: The number of retired items. It counts items that were handed over twice.
     ///   - reclaimed: The number of reclaimed items. It counts items that were handed over twice.
     ///   - twice: The number of items that were handed over.
-    /// - Returns: The highest numbers.
+    /// - Returns: The highest numbers that any call has found.
     static func note(_ retired: UInt, _ reclaimed: UInt, twice: UInt) -> (retired: UInt, reclaimed: UInt) {
         // `twice` may include an item that the other numbers do not count yet. Relaxed: the
         // exchange below publishes it.

@@ -37,8 +37,8 @@ extension Magazine {
 }
 
 extension ReclamationThread {
-    /// Whether some magazine has references that no thread has claimed. Any thread, after a
-    /// barrier.
+    /// Whether some magazine has references that no thread has claimed. Any thread may read it,
+    /// after a barrier.
     var magazinesAreFilled: Bool {
         var found = false
         unsafe ThreadRecords.shared.forEach { record in

@@ -18,8 +18,8 @@ import Synchronization
     /// The number of references put in so far. Only the owner writes it.
     let tail = Atomic<UInt>(0)
 
-    /// The number of references claimed so far, in the order in which they were put in. Changed by
-    /// compare-exchange.
+    /// The number of references claimed so far, in the order in which they were put in. A
+    /// compare-exchange changes it.
     let head = Atomic<UInt>(0)
 
     /// The number of references that the owner has released, or handed over to the reclamation
@@ -29,15 +29,17 @@ import Synchronization
     /// The number of references handed over. Each of them is also counted as a retired item.
     let handedOver = Atomic<UInt>(0)
 
-    /// How often the owner has begun to release claimed references, and how often it has finished.
-    /// Only the owner writes them.
+    /// The number of times that the owner has begun to release claimed references. Only the owner
+    /// writes it.
     let releasesBegun = Atomic<UInt>(0)
+    /// The number of times that the owner has finished such a release. Only the owner writes it.
     let releasesEnded = Atomic<UInt>(0)
 
-    /// The state of the owner, and the state of the sweeper, which the pass lock of the
-    /// `ReclamationThread` guards. They have their own memory, apart from the fields that both use.
-    /// An access by one is then never an access to the other's state.
+    /// The owner's state. The states of the owner and of the sweeper each have their own memory,
+    /// apart from the fields that both use. Then an access by one of them is never an access to the
+    /// other's state.
     let owned: UnsafeMutablePointer<Owned>
+    /// The sweeper's state. The pass lock of the `ReclamationThread` guards it.
     let swept: UnsafeMutablePointer<Swept>
 
     /// The boxes that the releases of this magazine have emptied.
@@ -51,20 +53,21 @@ import Synchronization
     }
 
     struct Swept {
-        /// `head` at the last pass, and how many passes in a row have found this number.
+        /// The value of `head` at the last pass.
         var headSeen: UInt = 0
+        /// The number of passes in a row that have found this value.
         var looks = 0
         /// The number of references that the sweeper has claimed.
         var count: UInt = 0
     }
 
-    /// With more records, a scan for one magazine takes longer than leaving its references to a
-    /// pass.
+    /// The largest number of thread records that the owner scans. With more records, it is faster
+    /// to leave the references to a pass.
     private static var mostRecords: Int { 256 }
 
-    /// The references, each at its number modulo the capacity; and room of the same size for the
-    /// references that the owner has claimed.
+    /// The references, each at its number modulo the capacity.
     private let slots: UnsafeMutablePointer<Atomic<UInt>>
+    /// Room for the references that the owner has claimed; as large as `slots`.
     private let claimed: UnsafeMutablePointer<UInt>
 
     static var capacity: UInt { 128 }
@@ -94,8 +97,8 @@ import Synchronization
         unsafe slots + Int(number % Self.capacity)
     }
 
-    /// Whether the magazine is empty. Any thread. If the owner asks, the answer includes everything
-    /// that it has put in.
+    /// Whether the magazine is empty. Any thread may read it. If the owner reads it, the answer
+    /// includes everything that the owner has put in.
     var isEmpty: Bool {
         // Relaxed, both: the barrier before the call orders them, or the caller checks again.
         head.load(ordering: .relaxed) == tail.load(ordering: .relaxed)

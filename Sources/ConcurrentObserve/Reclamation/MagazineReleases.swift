@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// How often all threads together have released their own magazines.
+/// The number of times that all threads together have released their own magazines.
 internal struct MagazineReleases {
     private(set) var begun: UInt = 0
     private var ended: UInt = 0
@@ -12,7 +12,8 @@ internal struct MagazineReleases {
 
     /// Reads the counts of all magazines.
     ///
-    /// The counts include each release whose claim or result the caller has seen.
+    /// If the caller has seen that a release claimed references, or what the release did with them,
+    /// the counts include that release.
     static func current() -> MagazineReleases {
         var releases = MagazineReleases()
         unsafe ThreadRecords.shared.forEach { record in

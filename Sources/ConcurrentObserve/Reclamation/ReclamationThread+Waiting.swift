@@ -18,7 +18,7 @@ extension ReclamationThread {
     /// Waits for an event that the library's threads bring about. While these threads do not exist,
     /// tries again and again to start them. (P9)
     ///
-    /// - Parameter isDone: Must have no side effects.
+    /// - Parameter isDone: Returns whether the event has happened. It must have no side effects.
     func wait(for name: StaticString, until isDone: () -> Bool) {
         var backoff = Backoff()
         while !isDone() {

@@ -54,7 +54,7 @@ import Synchronization
     // Unchecked: `held` is guarded by `passLock`; the rest is constant, atomic or locks by itself.
     static let shared = ReclamationThread()
 
-    /// Held during a pass. A thread that holds it may take the locks of the batches, of the
+    /// A thread holds it during a pass. The holder may take the locks of the batches, of the
     /// callback ages and of the deinit threads.
     let passLock = Lock()
     /// Items that some frame held at the last scan.
@@ -62,7 +62,7 @@ import Synchronization
 
     let batches = Batches()
     private let wakeUp = EventCount()
-    /// Signalled when a pass has taken the retired items.
+    /// It is signalled when a pass has taken the retired items.
     let taken = EventCount()
 
     /// Decides whether a retiring thread must signal the reclamation thread, because that thread
@@ -73,15 +73,16 @@ import Synchronization
     private static let parking = Parking()
     private let thread = Atomic<ThreadState>(.none)
     let gracePeriods = Atomic<UInt>(0)
-    /// The sweeper copies a magazine's references to this memory while it claims them. Guarded by
-    /// `passLock`.
+    /// The sweeper copies a magazine's references to this memory while it claims them. `passLock`
+    /// guards this memory.
     let sweepRoom = UnsafeMutablePointer<UInt>.allocate(capacity: Int(Magazine.capacity))
     /// The number of threads that drain. While there are any, passes sweep all magazines.
     let drains = Atomic<Int>(0)
 
-    /// The pause between passes while there is work. The pauses grow while there are only held
-    /// items, kept boxes or filled magazines.
+    /// The pause between passes while there is work. The pauses grow up to `longestPause` while
+    /// there are only held items, kept boxes or filled magazines.
     private static var shortestPause: Duration { .milliseconds(1) }
+    /// The longest pause between two passes.
     static var longestPause: Duration { .milliseconds(20) }
 
     private init() {}
@@ -100,17 +101,18 @@ import Synchronization
 
     // MARK: What other threads call
 
-    /// Makes sure that a retired item is noticed: at once if the thread sleeps or `urgently`,
-    /// otherwise within its pause.
+    /// Makes sure that a retired item is noticed: at once if the thread sleeps or `urgently` is
+    /// true, otherwise when the thread's present pause ends.
     ///
     /// - Returns: False if there is no thread, and the system cannot start one. A caller that waits
     ///   must ask again.
     @discardableResult
     static func wake(urgently: Bool) -> Bool { parking.needsSignal(urgently: urgently) ? shared.signal() : true }
 
-    /// Starts the reclamation thread if it does not exist. Called after a retired reference that is
-    /// not the first in its magazine or ring: the first one has woken the thread. The thread can be
-    /// absent because the system could not start it then. (P14)
+    /// Starts the reclamation thread if it does not exist. A thread calls it after it has put a
+    /// reference into a magazine or ring that was not empty. The first reference there has woken
+    /// the reclamation thread. That thread can be absent if the system could not start it then.
+    /// (P14)
     @inline(__always)
     static func startIfAbsent() {
         if _slowPath(parking.isAbsent) { _ = shared.signal() }

@@ -13,8 +13,8 @@ import Synchronization
     /// The number of references put in so far. Only the owner writes it.
     let tail = Atomic<UInt>(0)
 
-    /// The number of references taken out so far. Written under the pass lock of the
-    /// `ReclamationThread`.
+    /// The number of references taken out so far. Only a thread that holds the pass lock of the
+    /// `ReclamationThread` writes it.
     let head = Atomic<UInt>(0)
 
     /// The references, each at its number modulo the capacity.

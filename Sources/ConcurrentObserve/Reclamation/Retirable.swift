@@ -14,21 +14,22 @@ internal class Retirable: @unchecked Sendable {
     /// value means nothing.
     final var link: UInt = 0
 
-    /// The reason why the item may not be reclaimed yet. Never changes.
+    /// The reason why the item may not be reclaimed yet. It never changes.
     var hold: Hold { preconditionFailure("a retired item says what holds it") }
 
-    /// Whether reclaiming the item runs user code. Then one of the `DeinitThreads` must do it.
-    /// Never changes.
+    /// Whether reclaiming the item runs user code. Then one of the `DeinitThreads` must reclaim it.
+    /// The answer never changes.
     var runsUserCode: Bool { false }
 
-    /// Identifies, by an address, the source of an item that runs user code. The address is
-    /// compared and never followed, because a later source may have the same one. Items of one
-    /// source wait for each other. They do not wait for items of other sources. Never changes after
+    /// Identifies, by an address, the source of an item that runs user code. The address is only
+    /// compared, because a later object may have the same address. Items of one source wait for
+    /// each other. They do not wait for items of other sources. The address does not change after
     /// the item is retired.
     var sourceAddress: UInt { preconditionFailure("a retired item that runs user code says whose it is") }
 
-    /// Called once for each retirement, when nothing holds the item any more. It is called on a
-    /// deinit thread if it runs user code, otherwise on the reclamation thread.
+    /// Reclaims the item. It is called once for each retirement, when nothing holds the item any
+    /// more. It is called on a deinit thread if it runs user code, otherwise on the reclamation
+    /// thread.
     ///
     /// It destroys everything whose destruction user code can notice. The object itself may be
     /// released later, on any thread.
@@ -56,9 +57,9 @@ internal class Retirable: @unchecked Sendable {
     }
 }
 
-/// A retired item, with the reference that its stack took; or only a retired reference whose
-/// release runs user code. The holder of this value owns the reference. Passing the value on counts
-/// nothing.
+/// A retired item, or a retired reference whose release runs user code and which has no item. The
+/// holder of this value owns one reference to the item or object. Copying this value does not
+/// retain, so only one copy may release that reference.
 @safe internal struct RetiredItem {
     /// The address of the item; or the address of the object, with the lowest bit set.
     private let word: UInt
@@ -91,7 +92,7 @@ internal class Retirable: @unchecked Sendable {
 
     var address: UInt { word }
 
-    /// Passes the reference to the caller.
+    /// Returns the item, and passes its reference on to the caller.
     consuming func take() -> Retirable { unsafe item.takeRetainedValue() }
 
     /// The address of the next item.
@@ -150,7 +151,7 @@ internal struct RetiredList {
         count += 1
     }
 
-    /// Adds all items of another list at the end. O(1).
+    /// Adds all items of another list at the end. This takes O(1).
     mutating func append(_ list: RetiredList) {
         if count == 0 {
             self = list
@@ -197,7 +198,7 @@ internal struct RetiredRun {
         references.append(contentsOf: run.references[run.index...])
     }
 
-    /// Takes an item out; nil if the run is empty. O(1).
+    /// Takes an item out and returns it; nil if the run is empty. This takes O(1).
     mutating func popFirst() -> RetiredItem? {
         if let item = items.popFirst() { return item }
         guard index < references.count else { return nil }

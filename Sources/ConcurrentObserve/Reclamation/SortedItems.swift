@@ -28,7 +28,7 @@ internal struct SortedItems {
     /// The references that were taken from rings.
     var sourcedReferences: [SourcedReference] = []
 
-    /// The number of items and references, without tasks.
+    /// The number of items and references, without the items in `tasks`.
     var count: Int { observerCount + others.count + references.count + sourcedReferences.count }
 
     /// Adds an item.

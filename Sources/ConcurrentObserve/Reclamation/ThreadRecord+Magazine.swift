@@ -75,7 +75,7 @@ extension UnsafeMutablePointer<ThreadRecord> {
         ThreadRecord.retire(RetiredReference(reference, of: 0, runsUserCode: false), isOneOfMany: true)
     }
 
-    /// Calls `body` with the record's magazine, if it has one. Any thread.
+    /// Calls `body` with the record's magazine, if it has one. Any thread may call it.
     func forMagazine(_ body: (UnsafeMutablePointer<Magazine>) -> Void) {
         // Acquire: pairs with the release in ownMagazine. Safe: magazines are never freed.
         if let magazine = unsafe UnsafeMutablePointer<Magazine>(bitPattern: pointee.magazine.load(ordering: .acquiring))

@@ -7,7 +7,7 @@ extension ThreadRecord {
     /// a pass. (P16)
     static var backlogLimit: UInt { 4096 }
 
-    /// Hands an item over for reclamation. Runs no user code and needs no memory. (P5, P8)
+    /// Hands an item over for reclamation. The call runs no user code and needs no memory. (P5, P8)
     ///
     /// New passes must no longer be able to reach the item. The caller must hold no lock: the call
     /// may wait once, up to ten milliseconds. It waits for room if the item's source has too many

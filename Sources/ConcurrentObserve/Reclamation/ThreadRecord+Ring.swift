@@ -74,7 +74,7 @@ extension UnsafeMutablePointer<ThreadRecord> {
         return unsafe ring
     }
 
-    /// Calls `body` with the record's ring, if it has one. Any thread.
+    /// Calls `body` with the record's ring, if it has one. Any thread may call it.
     func forRing(_ body: (UnsafeMutablePointer<ReferenceRing>) -> Void) {
         // Acquire: pairs with the release in ownRing. Safe: rings are never freed.
         if let ring = unsafe UnsafeMutablePointer<ReferenceRing>(bitPattern: pointee.ring.load(ordering: .acquiring)) {
