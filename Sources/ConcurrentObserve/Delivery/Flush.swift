@@ -58,7 +58,8 @@ extension [Flush] {
         return nil
     }
 
-    /// Takes out a flush whose task was cancelled. Returns false if it does not wait here.
+    /// Takes out a flush whose task was cancelled. Returns false if the flush does not wait in this
+    /// mailbox.
     fileprivate mutating func withdraw(_ flush: Flush) -> Bool {
         flush.isWithdrawn = true
         guard let index = firstIndex(where: { $0 === flush }) else { return false }

@@ -45,8 +45,8 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
     @usableFromInline var waiting = RingBuffer<Event>()
     @usableFromInline var input: Input = .open
     @usableFromInline var consumer: Consumer
-    /// Dropped events that the caller must still destroy. Without those whose destruction does
-    /// nothing: see `isTrivial(_:)`.
+    /// Dropped events that the caller must still destroy. Events whose destruction does nothing are
+    /// not kept here: see `isTrivial(_:)`.
     @usableFromInline var dropped = RingBuffer<Event>()
     @usableFromInline let capacity: Int?
     @usableFromInline let dropsNewest: Bool
@@ -207,8 +207,8 @@ extension Mailbox {
 // MARK: - Taking out
 
 extension Mailbox {
-    /// Takes out the end of the source. Call it when no event is left. Returns true once;
-    /// otherwise, or if the source has not ended, false.
+    /// Takes out the end of the source. Call it when no event is left. Returns true once after the
+    /// source has ended, otherwise false.
     @inlinable
     mutating func takeEnd() -> Bool {
         guard case .ending = input else { return false }

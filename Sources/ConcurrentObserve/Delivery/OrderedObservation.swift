@@ -249,8 +249,8 @@ extension OrderedObservation {
         return count
     }
 
-    /// Resumes the flushes whose events are all settled. The delivering thread calls it, between
-    /// two callbacks.
+    /// Resumes the flushes whose events are all delivered or dropped. The delivering thread calls
+    /// it, between two callbacks.
     ///
     /// - Parameter count: How many events of the batch are not delivered.
     @usableFromInline @inline(never)

@@ -171,7 +171,8 @@ internal final class Discarded<Event: Sendable>: Retirable, @unchecked Sendable 
     // Unchecked: written when the object is made, and emptied by `reclaim`.
     private var events = RingBuffer<Event>()
 
-    /// The address that names its source: the mailbox that would have delivered the events.
+    /// The address that identifies the item's source: the mailbox that would have delivered the
+    /// events.
     private let owner: UInt
 
     private init(_ events: inout RingBuffer<Event>, of owner: AnyObject) {

@@ -88,7 +88,7 @@ internal struct EventInContext<Event: Sendable>: Sendable {
 // MARK: - Keeping
 
 extension CallbackForm where Event: Sendable {
-    /// The form for events as a mailbox keeps them.
+    /// Returns this form for events as a mailbox keeps them (`Kept`).
     ///
     /// - Parameter isSerial: Whether the delivery is serial: then the thread that makes a change
     ///   may deliver the event.
@@ -112,8 +112,8 @@ extension CallbackForm where Event: Sendable {
 }
 
 extension Succession {
-    /// The succession of events as a mailbox keeps them. An event that takes over an old value
-    /// keeps its own context.
+    /// This succession for events as a mailbox keeps them (`Kept`). An event that takes over an old
+    /// value keeps its own context.
     @inlinable
     var kept: Succession<Kept<Event>> {
         Succession<Kept<Event>>(

@@ -5,7 +5,7 @@
 // An *other source* is one whose roots are not known: see `OtherDependency`. The page in
 // `Derived.swift` explains the room.
 
-/// How an evaluation gets a reference to a root.
+/// The ways in which an evaluation gets a reference to a root.
 internal enum Origin {
     /// The function has read the root itself. `isRetained` says whether the function retains it.
     case read(any DerivationRoot, isRetained: Bool)

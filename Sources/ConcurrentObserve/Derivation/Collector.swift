@@ -64,7 +64,8 @@ internal final class Collector {
         /// Whether the function of another derived value reads this one with its `Reader`. Such a
         /// function can take an unpublished result.
         var hasReader = false
-        /// The evaluation's part in a reported ring; nil if it has none.
+        /// The evaluation's state in a reported ring: see `RingPart`. Nil if it is in no reported
+        /// ring.
         var ring: RingPart?
 
         /// The set of the previous evaluation; nil if there is no previous evaluation.
@@ -98,8 +99,8 @@ internal final class Collector {
         /// How often a source has changed while the function read or ran. Failures of evaluations
         /// inside this one count, too.
         var failures = 0
-        /// Watches for changes of these sources by the evaluating thread; nil unless such changes
-        /// are suspected.
+        /// Watches whether the evaluating thread changes the sources that the function reads; nil
+        /// unless such changes are suspected.
         var watch: SelfWatch?
         /// The notes that the last commit has replaced. They are released when the thread holds no
         /// lock.
@@ -311,7 +312,7 @@ extension Collector {
         return index
     }
 
-    /// Notes that a source was read whose roots are not known.
+    /// Notes that `other`, a source whose roots are not known, was read at `version`.
     func note(_ other: OtherDependency, _ version: UInt64) {
         leaveSet()
         state.collected.steps.append(ReadStep.other)

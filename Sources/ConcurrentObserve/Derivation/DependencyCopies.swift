@@ -116,8 +116,8 @@ internal final class CopiedResult {
     let roots: [(root: any DerivationRoot, version: UInt64)]
     let others: [(other: OtherDependency, version: UInt64)]
     let isTorn: Bool
-    /// The level of the outermost evaluation on the thread's stack on whose answer the result
-    /// depends; `Int.max` if there is none. See `RingPart`.
+    /// The result may depend on evaluations on the thread's stack that have not ended. This is the
+    /// level of the outermost of them; `Int.max` if there is none. See `RingPart`.
     let lowest: Int
 
     /// Takes over the result of an evaluation, and copies what it has collected.
@@ -193,7 +193,7 @@ extension Collector {
         return words ?? takeAnswer()
     }
 
-    /// Notes what a result was made from, and returns its words.
+    /// Notes the sources of `result`, and returns the words of the result.
     func note(_ result: CopiedResult) -> Latch.Words {
         for (root, version) in result.roots { add(root.address, version, .read(root, isRetained: false)) }
         for (other, version) in result.others { note(other, version) }

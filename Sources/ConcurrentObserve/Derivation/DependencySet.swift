@@ -23,8 +23,8 @@ internal final class DependencySet: ManagedBuffer<DependencySet.Header, UInt64> 
         /// Weak references to the sources of the set, and the order in which they were read. Nil if
         /// there are only roots, and the function itself keeps them alive.
         let details: DependencyDetails?
-        /// The set that the derived value has kept before it kept this one; nil if this is its
-        /// first.
+        /// The kept set that the derived value added before this one; nil if this is the first kept
+        /// set.
         var next: DependencySet?
     }
 
@@ -38,7 +38,7 @@ internal final class DependencySet: ManagedBuffer<DependencySet.Header, UInt64> 
         @usableFromInline static var counts: Int { 1 }
         @usableFromInline static var first: Int { 2 }
         @usableFromInline static var second: Int { 3 }
-        /// The version of the result. It counts only results that differ.
+        /// The version of the result. It grows only if the result differs.
         @usableFromInline static var version: Int { 4 }
         /// Two words for each root: the address of its version, and the version that was read. Then
         /// come the versions of the derived values, then those of other sources.
@@ -219,7 +219,7 @@ extension DependencyWords {
     let set: DependencyWords
     /// The set's sequence after the evaluation was stored; odd if this stands for no evaluation.
     let sequence: UInt64
-    /// The version of the result. It counts only results that differ.
+    /// The version of the result. It grows only if the result differs.
     let version: UInt64
     /// The result. The words do not retain what they reference.
     let words: Latch.Words
@@ -238,7 +238,7 @@ extension DependencyWords {
         if keepsSet { set.release() }
     }
 
-    /// Stands for no evaluation.
+    /// A value that represents no evaluation.
     static var none: Present {
         Present(set: .none, keepsSet: false, sequence: 1, version: 0, words: Latch.Words())
     }
@@ -246,7 +246,7 @@ extension DependencyWords {
     /// Whether this stands for no evaluation.
     var isNone: Bool { sequence & 1 == 1 }
 
-    /// Whether both are the same evaluation.
+    /// Whether `other` is the same evaluation as this one.
     borrowing func isSame(_ other: borrowing Present) -> Bool { set == other.set && sequence == other.sequence }
 
     /// Whether the result is current: all that it was made from still has the versions that were

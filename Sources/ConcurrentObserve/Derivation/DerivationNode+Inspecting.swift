@@ -9,7 +9,7 @@ package struct InspectedDerivation: Sendable {
     package let runs: Int?
     /// The sources that the last evaluation has read, in the order of their first reads.
     package let reads: [InspectedRead]
-    /// The sources that the evaluation before the last run has read, and the last one has not.
+    /// The sources that the evaluation before the last run has read, and the last run has not.
     package let left: [InspectedRead]
 }
 

@@ -35,8 +35,8 @@ public class _DerivationNode: @unchecked Sendable {
     /// Whether the function names its sources. Then it can make a function that references them
     /// weakly: see `Collector.weaken`.
     final let namesSources: Bool
-    /// No user code runs under this lock. The locks of the observed property and of its mailboxes
-    /// are taken inside.
+    /// No user code runs under this lock. A thread that holds it may take the locks of the observed
+    /// property and of its mailboxes.
     @usableFromInline final let lock = SourceLock()
 
     /// The observation; nil while the value is not observed. `lock` guards it. The last reference
@@ -151,7 +151,7 @@ extension DerivationNode {
 internal struct CleanRead {
     @usableFromInline let words: Latch.Words
     @usableFromInline let sequence: UInt64
-    /// The words of the set.
+    /// The address of the words of the set from which `words` was read.
     @usableFromInline let memory: UnsafePointer<UInt64>
 
     @inlinable @inline(__always)

@@ -18,15 +18,15 @@ extension DerivedObservation {
         }
     }
 
-    /// Prepares for the end of an observer that was attached.
+    /// Arranges that the end of an attached observer is counted.
     func hasAttached(_ observer: Observer) {
         if !observer.atEnd({ [self] in observerHasEnded() }) { observerHasEnded() }
         // Keeps this object and the successor until a thread calls it that may run user code. (P5)
         if observer.whenFinished({ [self] _ in leaveDerivedValue() }) != nil { leaveDerivedValue() }
     }
 
-    /// Counts the end of an observer. With the last observer the links end before its `cancel()`
-    /// returns, also inside a body and while another thread evaluates. (P24)
+    /// Counts the end of an observer. When the last observer ends, the links end before that
+    /// observer's `cancel()` returns, also inside a body and while another thread evaluates. (P24)
     func observerHasEnded() {
         endLinks {
             attached -= 1
@@ -36,7 +36,7 @@ extension DerivedObservation {
 
     /// Ends the links, if `isLast` returns true. Any thread may call it. It runs no user code.
     ///
-    /// - Parameter isLast: Called under `lock`.
+    /// - Parameter isLast: Returns whether the last observer has ended. It is called under `lock`.
     private func endLinks(if isLast: () -> Bool) {
         let (ended, tokens) = lock.withLock { () -> ([UInt: DerivationLink], [ObservationToken]) in
             guard isLast() else { return ([:], []) }

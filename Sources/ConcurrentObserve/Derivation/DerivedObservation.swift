@@ -135,7 +135,7 @@ extension DerivedObservation {
     /// attached.
     ///
     /// Also announces the results that other threads have published by then. A thread of the
-    /// library announces it if the caller is inside a body, where a callback that makes a change
+    /// library announces them if the caller is inside a body, where a callback that makes a change
     /// would trap, or inside the function of a derived value, where the callback would be part of
     /// an evaluation. (P5)
     func begin(_ node: DerivationNode) {

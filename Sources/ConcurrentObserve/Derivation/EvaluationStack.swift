@@ -146,7 +146,8 @@
         return way.allSatisfy(\.isCurrent) || isOfSameCopies && way.allSatisfy(\.isOfCopies)
     }
 
-    /// If a derived value is evaluated this often inside itself, that is not chance but a ring.
+    /// If a derived value is evaluated inside itself this number of times, the library takes it for
+    /// a ring, and not for chance.
     private static var mostMixtures: Int { 64 }
 
     /// Traps, with the path from the derived value to itself in the message.

@@ -8,22 +8,23 @@
 /// The way from a derived value back to itself is on the thread's stack. One of the derived values
 /// that can report the ring is its head. When a function reads the head again, it receives the
 /// error as the head's value, and its collector receives all reads on the way. The evaluations
-/// above the head continue, and compute from the error. Their results depend on an evaluation that
-/// has not ended: so they are handed to their readers, and are not published. When the head's
-/// function returns, the head's result is the error.
+/// between the head and that function continue, and compute from the error. Their results depend on
+/// an evaluation that has not ended: so they are handed to their readers, and are not published.
+/// When the head's function returns, the head's result is the error.
 internal final class RingPart {
     /// The error that the derived value has; nil if it is not the head.
     var cycle: DerivedCycle?
     /// Whether the error is known, so that the user's function need not run.
     var isGiven = false
-    /// The level of the outermost evaluation on the stack on whose answer this one depends;
-    /// `Int.max` if there is none. The first evaluation on a thread has level 0.
+    /// This evaluation may depend on evaluations on the stack that have not ended. This is the
+    /// level of the outermost of them; `Int.max` if there is none. The first evaluation on a thread
+    /// has level 0.
     var lowest = Int.max
     /// The unpublished result of a derived value that this function reads; nil after
     /// `takeAnswer()`.
     var answer: CopiedResult?
-    /// The answer that `takeAnswer()` returned last. It keeps alive what the words reference until
-    /// the next call.
+    /// The answer that `takeAnswer()` returned last. Until the next call it keeps the objects alive
+    /// that the answer's words reference.
     var kept: CopiedResult?
 
     /// Returns the address of the ring's member that has the error. Returns nil if no member can
@@ -113,8 +114,8 @@ extension Collector {
     }
 
     /// Returns the unpublished result of the derived value that was just read inside a ring, and
-    /// adds what it was computed from to this function's reads. The words stay valid until the next
-    /// such result is taken.
+    /// adds the sources of that result to this function's reads. The words stay valid until the
+    /// next call.
     func takeAnswer() -> Latch.Words {
         leaveSet()
         let answer = state.ring!.answer!
@@ -148,7 +149,7 @@ extension Collector {
 /// It is made only after `DerivationNode.suspicious` failures, because most often another thread
 /// has made the changes. It judges only after `mostByChance` runs in a row that have set what they
 /// read. One such run may be chance: this thread released the last reference to an object, whose
-/// deinit sets the property, because another thread had just released its own.
+/// `deinit` sets the property, because another thread had just released its own.
 internal final class SelfWatch: LinkedPath, @unchecked Sendable {
     // Unchecked: only the evaluating thread uses it, but for the constants.
     private let derived: UInt

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Shows why the function of a derived value ran the last time: has the versions that it read
-/// before, and the versions that it read in that run. The library takes notes while it records the
-/// process's observations.
+/// Shows why the function of a derived value ran the last time. It has the versions that were read
+/// before that run, and the versions that the run has read. The library takes notes while it
+/// records the process's observations.
 internal final class RunNotes: @unchecked Sendable {
     // Unchecked: constants; any thread may use a set.
 
     /// The number of the recording. The notes of an earlier recording are not continued.
     let recording: UInt
-    /// How many runs of the function this recording has seen whose results were published.
+    /// The number of the function's runs during this recording whose results were published.
     let runs: Int
     /// The evaluation before the run; nil if there was none.
     let before: ReadVersions?

@@ -92,7 +92,8 @@ private final class Runs: @unchecked Sendable {
     /// The task that makes the runs, one after the other. Nil if the property is not observed, and
     /// the last run has returned.
     private var task: Task<Void, Never>?
-    /// Resumed when the last observer has gone; nil if the task does not wait for that.
+    /// The continuation to resume when the last observer has gone; nil if the task does not wait
+    /// for that.
     private var waiter: CheckedContinuation<Void, Never>?
     private var hasEnded = false
 

@@ -158,8 +158,8 @@ extension PathLeaf {
         )
     }
 
-    /// Delivers a change in its scope. This function is out of line, so that a change without a
-    /// scope (the usual case) is lent and not copied.
+    /// Delivers a change in `scope`. This function is out of line, so that a change without a scope
+    /// (the usual case) is lent and not copied.
     @usableFromInline @inline(never)
     func deliver(_ change: Change<Value>, in scope: DeliveryScope) {
         scope.perform { change.deliver(to: userAddress) }
@@ -214,8 +214,8 @@ extension PathLeaf {
 
 extension PathLeaf {
     /// Whether a commit is calling the observer under its members' locks. If so, only a combination
-    /// receives the change now; the commit calls the observer once more after it has released the
-    /// locks.
+    /// (properties that are observed together) receives the change now; the commit calls the
+    /// observer once more after it has released the locks.
     @usableFromInline @inline(never)
     func isTaken<Member: PathMember>(
         _ old: Member.Stored?,

@@ -24,8 +24,8 @@ extension Box {
     ///
     /// - Parameters:
     ///   - units: The room for the value, in units of 16 bytes.
-    ///   - type: See `BoxHeader`.
-    ///   - link: See `BoxHeader`.
+    ///   - type: The value of `BoxHeader.type`.
+    ///   - link: The value of `BoxHeader.link`.
     @inline(never)
     static func make(units: Int, type: UInt, link: UInt) -> UInt {
         let box = create(minimumCapacity: units) { _ in BoxHeader(type: type, link: link) }

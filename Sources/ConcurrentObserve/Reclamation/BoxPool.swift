@@ -73,7 +73,7 @@ extension BoxPool {
     ///
     /// - Parameters:
     ///   - bytes: The size that the value needs, with padding for its alignment.
-    ///   - type: See `BoxHeader`.
+    ///   - type: The value of `BoxHeader.type`.
     static func take(_ bytes: Int, type: UInt) -> UInt {
         let units = (bytes &+ 15) >> 4
         let isKept = units <= sizes
@@ -116,7 +116,7 @@ extension BoxPool {
     /// call it, under no lock.
     ///
     /// - Parameters:
-    ///   - boxes: The caller's references, the only ones.
+    ///   - boxes: The addresses of the boxes. The caller owns the only references to them.
     ///   - number: The number of boxes.
     borrowing func keep(_ boxes: UnsafeMutablePointer<UInt>, _ number: Int) {
         if number == 0 { return }

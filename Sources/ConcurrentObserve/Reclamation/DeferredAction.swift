@@ -18,8 +18,8 @@ internal final class DeferredAction: Retirable, @unchecked Sendable {
         super.init()
     }
 
-    /// Takes over the references in `objects`, and releases them. Other actions for `owner` do not
-    /// wait for the release.
+    /// Creates an action that releases the references in `objects`. Takes over these references
+    /// from the caller. Other actions for `owner` do not wait for the release.
     init(for owner: AnyObject, releasing objects: inout [AnyObject]) {
         self.owner = Self.address(of: owner) | 1
         super.init()

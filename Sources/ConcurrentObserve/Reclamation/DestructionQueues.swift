@@ -113,8 +113,8 @@ internal final class DestructionQueues: @unchecked Sendable {
         if queue.isListed { unserved += 1 } else { drop(queue) }
     }
 
-    /// Whether one more thread may work for this source. It may occupy at most as many threads as
-    /// are still free, but always one.
+    /// Whether one more thread may work for this source. A source may occupy at most as many
+    /// threads as are still free, but always one.
     private func mayHaveThread(_ queue: DestructionQueue) -> Bool {
         return queue.busy < max(1, Self.mostThreads - busy)
     }

@@ -35,7 +35,7 @@ internal enum ObserverPool {
 
     /// Keeps an item that has no other reference, and that no other thread uses any more.
     ///
-    /// - Returns: False if enough items are kept.
+    /// - Returns: False if enough items are kept already. Then nothing was done.
     static func keep(_ item: RetiredItem) -> Bool {
         // Safe: records are never freed. The items that a thread keeps are its own.
         let record = unsafe ThreadRecord.current
@@ -129,7 +129,7 @@ internal enum ObserverPool {
 }
 
 extension UnsafeMutablePointer<ThreadRecord> {
-    /// Empties the thread's pool. Only the owner calls it, when it exits.
+    /// Empties the thread's pool. Only the owner calls it, when the thread exits.
     ///
     /// The release of an item keeps it once more: see `ObserverPool.keep(_:)`. Items that fill a
     /// chunk go to the depot if there is room, and the rest are freed.

@@ -64,15 +64,14 @@ internal class Retirable: @unchecked Sendable {
     /// The address of the item; or the address of the object, with the lowest bit set.
     private let word: UInt
 
-    /// Takes over the caller's reference.
+    /// Makes a value from an item, and takes over the caller's reference to it.
     ///
     /// - Parameter address: The address of an item to which the caller owns a reference.
     init(at address: UInt) { word = address }
 
-    /// Takes over the caller's reference.
+    /// Makes a value from a reference without an item, and takes over that reference.
     ///
-    /// - Parameter reference: The address of an object to which the caller owns a reference. It
-    ///   becomes an item without a link.
+    /// - Parameter reference: The address of an object to which the caller owns a reference.
     init(reference: UInt) { word = reference | 1 }
 
     /// Makes a value that holds the item, and retains the item.

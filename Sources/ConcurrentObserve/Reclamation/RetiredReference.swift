@@ -9,7 +9,7 @@ internal final class RetiredReference: Retirable, @unchecked Sendable {
     private let owner: UInt
     private let isForDeinitThreads: Bool
 
-    /// Takes over the caller's reference.
+    /// Makes an item for a reference of the caller, and takes over the reference.
     ///
     /// - Parameters:
     ///   - owner: Identifies the source.

@@ -73,7 +73,8 @@ extension ThreadRecord {
     }
 }
 
-/// The thread record of a deinit thread.
+/// The thread record of the calling thread, which runs as a deinit thread. `runAsDeinitThread(_:)`
+/// lends it to its body.
 @safe internal struct DeinitThreadRecord: ~Copyable {
     fileprivate let record: UnsafeMutablePointer<ThreadRecord>
 
