@@ -116,10 +116,11 @@ extension ObservationToken {
     /// Suspends until every change whose setter returned before the call is delivered or dropped. A
     /// change is delivered when its callback has returned.
     ///
-    /// It does not wait for changes that begin later. It may be called from anywhere, also for an
+    /// The call does not wait for changes that begin later. It may be made anywhere, also for an
     /// observation that has ended: the changes that were left are dropped. An inline observation
     /// has no mailbox, and a change is delivered before its setter returns, so there is nothing to
-    /// wait for. It waits for callbacks without a time limit; do not let a callback wait for it.
+    /// wait for. The call waits for callbacks without a time limit. A callback must not wait for
+    /// the call.
     ///
     /// ```swift
     /// car.mileage.value = 7

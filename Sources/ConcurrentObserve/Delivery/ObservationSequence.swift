@@ -3,11 +3,12 @@
 /// The changes of a property or a path, its values, or the events of a registry, as an asynchronous
 /// sequence.
 ///
-/// There may be any number of iterators, each with a buffer of its own. Each receives the events
-/// that come after it was made. The sequence does not retain its source. When the source is gone,
-/// each iterator returns the events that are left, and finishes. (P11, P12) Cancelling the task
-/// that iterates, or releasing the iterator, ends the iterator's observation. (P8) Only one task
-/// may use an iterator at a time. Its `deliveryCounts` has the counts of its events. (P1)
+/// There may be any number of iterators, each with a buffer of its own. An iterator receives the
+/// events that come after it was made. The sequence does not retain its source. When the source is
+/// gone, each iterator returns the events that are left, and finishes. (P11, P12) Cancelling the
+/// task that iterates, or releasing the iterator, ends the iterator's observation. (P8) Only one
+/// task may use an iterator at a time. An iterator's `deliveryCounts` has the counts of its events.
+/// (P1)
 ///
 /// ```swift
 /// for await name in car.name.values(buffering: .latest) { print(name) }

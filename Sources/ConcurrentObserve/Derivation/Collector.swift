@@ -2,7 +2,7 @@
 
 // A *root* is a property that stores its own value. A *set* is a `DependencySet`: it names the
 // sources that evaluations of a derived value have read, and stores the last of these evaluations.
-// A *ring* is a derived value that needs itself, directly or through other derived values. The page
+// A *ring* consists of derived values that need each other, or of one that needs itself. The page
 // in `Derived.swift` explains the room.
 
 /// Collects the roots and versions that are read in one evaluation, and takes its result.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A *root* is a property that stores its own value. A *ring* is a derived value that needs itself,
-// directly or through other derived values. The *drafts* of a commit are the values that its body
+// A *root* is a property that stores its own value. A *ring* consists of derived values that need
+// each other, or of one that needs itself. The *drafts* of a commit are the values that its body
 // has set, and that are not published yet. The page in `Derived.swift` explains the room.
 
 /// A property that stands for a root. It has the value that the root had at a version.

@@ -7,8 +7,8 @@
 // Transaction, KeyPaths and Delivery, and the rooms below these.
 //
 // Begin with `DerivationNode+Evaluating.swift`. A *root* is a property that stores its own value. A
-// *ring* is a derived value that needs itself, directly or through others. A *successor* takes the
-// place of a derived value that the program has released.
+// *ring* consists of derived values that need each other, or of one that needs itself. A
+// *successor* takes the place of a derived value that the program has released.
 // - `Derived`: the public type. Its superclass `DerivationNode` has all that does not depend on the
 //   type of the value: the function, the present evaluation, the observation.
 // - `DependencySet`: the roots that were read; and an evaluation, in a sequence lock.

@@ -11,16 +11,17 @@
 /// if case .failure(let error as DerivedCycle) = total.value { print(error.path) }
 /// ```
 ///
-/// A *ring* is a derived value that needs itself, directly or through others. One member of the
-/// ring has the error: a member whose function can throw it. The same member has the error,
-/// whichever member is read first; it is not defined which member. The others are evaluated from
-/// its error, as from any error: they pass the error on with `try get(other).get()`, or replace it.
-/// The error is kept, and delivered as a change, until a property changes that led into the ring.
+/// A *ring* consists of derived values that need each other, or of one that needs itself. One
+/// member of the ring has the error: a member whose function can throw it. The same member has the
+/// error, whichever member is read first; it is not defined which member. The others are evaluated
+/// from its error, as from any error: they pass the error on with `try get(other).get()`, or
+/// replace it. The error is kept, and delivered as a change, until a property changes that led into
+/// the ring.
 ///
 /// A ring still traps if anything but a function's reader closes it: `other.value`, a group that is
 /// not read member by member, or a property of a type of yours.
 public struct DerivedCycle: Error, Hashable, Sendable {
-    /// The places where the derived values of the ring were made, as file and line. The first one
+    /// The places where the derived values of the ring were made, as file and line. The first place
     /// is repeated at the end.
     public let path: [String]
 

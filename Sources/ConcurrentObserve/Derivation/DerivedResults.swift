@@ -11,8 +11,10 @@ internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
     @usableFromInline let property: Observed<Value>
     @usableFromInline let base: UInt64
     // Safe, both: no access contains another one.
-    /// The changes to announce, in order. Most often there is one, and nothing is allocated.
+    /// The first change to announce; nil if there is none. In most cases it is the only one, and
+    /// nothing is allocated.
     @safe @exclusivity(unchecked) @usableFromInline var pending: Change<Value>?
+    /// The other changes to announce, in order.
     @safe @exclusivity(unchecked) @usableFromInline var pendingOthers: [Change<Value>] = []
 
     @usableFromInline

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The evaluations on one thread's stack, and their collectors. It finds a *ring*, a derived value
-/// that needs itself. It keeps the collectors, so that an evaluation allocates nothing. (P25)
+/// The evaluations on one thread's stack, and their collectors. It finds a *ring*: derived values
+/// that need each other, or one that needs itself. It keeps the collectors, so that an evaluation
+/// allocates nothing. (P25)
 ///
 /// A thread's record gets its stack at the first evaluation. Like the record, the stack is never
 /// freed.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A *ring* is a derived value that needs itself, directly or through other derived values. A *root*
+// A *ring* consists of derived values that need each other, or of one that needs itself. A *root*
 // is a property that stores its own value. The page in `Derived.swift` explains the room.
 
 /// The state of one evaluation that belongs to a ring which is reported as an error. (P25)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A property that an asynchronous function keeps up to date, but only while it is observed: by a
-/// poll, a subscription, a connection that is too expensive to keep otherwise.
+/// A property that an asynchronous function keeps up to date, but only while it is observed: for
+/// example by a poll, or by a subscription or a connection that is too expensive to keep otherwise.
 ///
 /// ```swift
 /// let price = WhileObserved(0.0, grace: .seconds(5)) { price in

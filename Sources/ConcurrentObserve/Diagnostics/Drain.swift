@@ -2,8 +2,8 @@
 
 extension ConcurrentObserveDiagnostics {
     /// Waits until everything that was retired before the call is reclaimed: the closures of ended
-    /// observations, and replaced tables. Use it for shutdown and in tests; nothing else needs it.
-    /// (P16)
+    /// observations, and replaced values and tables. Use it for shutdown and in tests; nothing else
+    /// needs it. (P16)
     ///
     /// First it ends observations whose owners are dead. A callback that is still running keeps its
     /// own closure and table, so the drain waits for it.

@@ -42,8 +42,8 @@ internal struct FrameScan {
     /// - Complexity: O(log *n*), where *n* is the number of frames in use.
     func isCurrent(_ address: UInt) -> Bool { currents.containsSorted(address) }
 
-    /// Whether any frame has `address` as its current observer now. Allocates nothing. The caller
-    /// must first execute the heavy barrier.
+    /// Whether any frame has `address` as its current observer now. The call allocates nothing. The
+    /// caller must first execute the heavy barrier.
     static func hasCurrent(_ address: UInt) -> Bool {
         var found = false
         unsafe ThreadRecords.shared.forEach { record in

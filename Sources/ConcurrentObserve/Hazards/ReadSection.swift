@@ -3,7 +3,8 @@
 public import Synchronization
 
 /// A section of a few instructions in which a thread may load a published pointer and pin it:
-/// liburcu's read-side critical section. Where liburcu is not used, `protectTable(_:)` enters none.
+/// liburcu's read-side critical section. Where liburcu is not used, `protectTable(_:)` enters no
+/// read section.
 ///
 /// Between `enter` and `leave` only a few instructions of this library run, never user code. A
 /// grace period therefore never waits for a callback. (P5)
@@ -33,8 +34,8 @@ extension HazardPointer {
     }
 
     /// Protects the table whose address `load` returns. Returns the address, or 0 if there is no
-    /// table. Repeats until the address is the same after the light barrier. Lock-free: it repeats
-    /// only if another table was published.
+    /// table. Repeats until the address is the same after the light barrier. It is lock-free,
+    /// because it repeats only if another table was published.
     @inlinable @inline(__always)
     borrowing func protectLoaded(_ load: () -> UInt) -> UInt {
         while true {

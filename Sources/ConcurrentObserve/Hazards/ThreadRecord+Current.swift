@@ -9,7 +9,7 @@ extension ThreadRecord {
         return unsafe attach()
     }
 
-    /// The calling thread's record, if it has one.
+    /// The calling thread's record; nil if it has none.
     @inlinable @inline(__always)
     static var own: UnsafeMutablePointer<ThreadRecord>? {
         // Safe: only `attach` stores into the variable, and records are never freed.

@@ -20,8 +20,8 @@ extension ThreadRecord {
         return try unsafe body(frame)
     }
 
-    /// Calls `body` with the thread's hazard pointer for reads by copying. `body` must run no user
-    /// code and must not call this function: the inner call would end the outer protection.
+    /// Calls `body` with the thread's hazard pointer for reads that copy a value. `body` must run
+    /// no user code and must not call this function: the inner call would end the outer protection.
     @inlinable @inline(__always)
     static func withCopyPin<Result>(_ body: (borrowing HazardPointer) -> Result) -> Result {
         // Safe: records are never freed.

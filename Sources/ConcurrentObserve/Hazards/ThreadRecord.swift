@@ -97,11 +97,12 @@ internal struct ThreadRecord: ~Copyable {
     /// it.
     var nextFree: UnsafeMutablePointer<ThreadRecord>?
 
-    /// Frames for nesting beyond `inlineFrames`, or 0. The owner appends blocks, scans read them.
+    /// The address of the first `FrameBlock`, which has frames for nesting beyond `inlineFrames`; 0
+    /// if there is none. The owner appends blocks, and scans read them.
     let deeperFrames = Atomic<UInt>(0)
 
-    /// The retired items that no reclamation pass has taken yet: a stack linked through the items,
-    /// or 0.
+    /// The address of the newest retired item that no reclamation pass has taken yet, or 0. The
+    /// items are a stack, linked through the items.
     let retired = Atomic<UInt>(0)
 
     /// The address of the record's `Magazine`, or 0 before it has one. The owner stores it once.

@@ -6,7 +6,7 @@ public import CPlatform
 /// call at the exit, the stack.
 @usableFromInline
 internal enum CurrentThread {
-    /// The library's record of the thread, or nil before it has one. A thread-local variable.
+    /// The library's record of the thread, or nil before it has one. It is a thread-local variable.
     @inlinable @inline(__always)
     static var record: UnsafeMutableRawPointer? {
         // Safe, both: a pointer, which is not read through here.

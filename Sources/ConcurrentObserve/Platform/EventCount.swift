@@ -56,7 +56,7 @@ import Synchronization
         }
     }
 
-    /// Whether there was a signal since the ticket. A hint: nothing is read because of it.
+    /// Whether there was a signal since the ticket. The answer is only a hint.
     func isSignalled(after ticket: Ticket) -> Bool {
         // Relaxed: a hint.
         unsafe signals.pointee.load(ordering: .relaxed) != ticket.signals

@@ -42,6 +42,7 @@ internal final class DestructionQueues: @unchecked Sendable {
     /// One bit for each crowded source, out of 64 bits that all sources share. While `isFull`, all
     /// bits are set. A retiring thread reads it before it takes a lock.
     private static let publicMarks = Atomic<UInt64>(0)
+    /// The bits of the crowded sources, whether `isFull` or not.
     private var marks: UInt64 = 0
     /// The number of crowded sources for each bit.
     private var crowdedCounts = [Int](repeating: 0, count: 64)

@@ -17,8 +17,8 @@ public struct ConcurrentObserveDiagnostics: Sendable {
     /// for reclamation since the process began.
     public let retired: Int
 
-    /// The number of `retired` items that are reclaimed: their closures destroyed, their memory
-    /// released.
+    /// The number of `retired` items that are reclaimed: their closures are destroyed, and their
+    /// memory is released.
     public let reclaimed: Int
 
     /// The number of `retired` items that are not reclaimed yet.
