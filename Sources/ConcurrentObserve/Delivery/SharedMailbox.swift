@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// The *consumer* empties a mailbox: a delivery, or the task of an iterator. A *flush* is a task
+// that waits until all present events are delivered or dropped. The page in `Delivery.swift`
+// explains the room.
+
 public import Synchronization
 
 /// A mailbox that threads share: the state machine, its lock, and the observers of an observation.

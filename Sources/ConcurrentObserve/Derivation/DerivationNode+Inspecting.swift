@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// A *root* is a property that stores its own value. Another source, such as a group, has no known
+// roots: see `OtherDependency`.
+
 /// The known facts about a derived value's evaluations, from which an explanation is made.
 package struct InspectedDerivation: Sendable {
     /// The file and the line that made the derived value.

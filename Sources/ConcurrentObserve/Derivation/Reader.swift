@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// A *root* is a property that stores its own value. The page in `Derived.swift` explains the room.
+
 /// Reads properties in the function of a derived value: `get(property)`.
 ///
 /// The derived value follows what is read with the reader. It does not follow what the function

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// A *set* is a `DependencySet`: it names the sources that evaluations of a derived value have read,
+// and stores the last of these evaluations.
+
 /// Shows why the function of a derived value ran the last time. It has the versions that were read
 /// before that run, and the versions that the run has read. The library takes notes while it
 /// records the process's observations.

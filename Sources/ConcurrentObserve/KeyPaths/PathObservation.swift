@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// A *link* of a path is a step before the last one, and the *leaf* is the end of the path at its
+// last property. Properties *on the way* are those of the links. The page in `Path.swift` explains
+// the room.
+
 import Synchronization
 
 /// One observation of a path: the library's own observer on each property of the path, and a list

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// A thread *retires* a reference when no new reader can reach its object. A *pass* of the
+// reclamation thread scans the frames of all threads, and releases what no frame pins. The page in
+// `ReclamationThread.swift` explains the room.
+
 import Synchronization
 
 /// Empty boxes for the next values of one thread. The releases of the thread's magazine have

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// An *item* is a retired object: see `Retirable`. A *pass* takes all items, scans the frames of all
+// threads, and reclaims the items that no frame holds. The page in `ReclamationThread.swift`
+// explains the room.
+
 /// Decides how many deinit threads to start. While items wait, it measures, every four milliseconds
 /// or less often, how fast the threads begin items, and how much processor time they use.
 ///

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// An *item* is a retired object: see `Retirable`. A *pass* takes all items, scans the frames of all
+// threads, and reclaims the items that no frame holds. The page in `ReclamationThread.swift`
+// explains the room.
+
 /// The threads that run user code for the library: deinitialisers of captures, and `onEnd`. (P5,
 /// P14)
 ///

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
+// An *item* is a retired object: see `Retirable`. A *pass* takes all items, scans the frames of all
+// threads, and reclaims the items that no frame holds. The page in `ReclamationThread.swift`
+// explains the room.
+
 extension ReclamationThread {
     /// The number of items that a pass took, the number still held, and whether threads keep boxes.
     struct PassResult {
