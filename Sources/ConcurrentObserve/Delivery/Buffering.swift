@@ -96,7 +96,8 @@ extension Change {
         Change(reason, old, new, version, commitNumber: commitNumber)
     }
 
-    /// Swaps the old values of two changes. Both values live on, so none is destroyed here.
+    /// Swaps the old values of two changes. Both values stay in a change, so neither is destroyed
+    /// here.
     @inlinable
     internal static func swapOld(_ first: inout Change, _ second: inout Change) {
         let old = second.old

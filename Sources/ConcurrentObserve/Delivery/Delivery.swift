@@ -77,7 +77,7 @@ public struct Delivery: Sendable {
     public static var inline: Delivery { Delivery(.inline) }
 
     /// Runs the callbacks on the threads that make the changes, but never two callbacks of the
-    /// observer at once. A thread that finds the observer busy leaves its change and goes on; the
+    /// observer at once. A thread that finds the observer busy leaves its change and continues; the
     /// busy thread delivers that change. After 64 changes of other threads, it hands the rest to a
     /// thread of the library.
     ///

@@ -102,7 +102,7 @@ extension ObservableProperty {
     /// Keep the actor as well as the token: the observation does not retain the actor. When the
     /// actor is released, the observation ends with `.ownerDeleted`, at the next change. (P11)
     ///
-    /// A thread that makes a change puts it into the observer's mailbox and goes on. With
+    /// A thread that makes a change puts it into the observer's mailbox and continues. With
     /// `.initial`, the present value is the first that `body` receives. `token.cancel()` on the
     /// actor silences the observation at once. (P8)
     ///
@@ -134,7 +134,7 @@ extension ObservableProperty {
     /// The actor is the one that the closure names, as in `{ @MainActor change in … }`, or else the
     /// one in whose code this call is written: closures and method references of an actor, or of a
     /// `@MainActor` type, run there. A thread that makes a change puts it into the observer's
-    /// mailbox and goes on.
+    /// mailbox and continues.
     ///
     /// - Parameters:
     ///   - options: The events to receive in addition to the changes.

@@ -68,7 +68,7 @@ extension ObserverRegistry {
     ///
     /// Keep the actor as well as the token: the observation does not retain the actor. When the
     /// actor is released, the observation ends with `.ownerDeleted`, at the next event. (P11) A
-    /// notifying thread puts the event into the observer's mailbox and goes on.
+    /// notifying thread puts the event into the observer's mailbox and continues.
     ///
     /// - Parameters:
     ///   - target: Any actor. For state of the main actor, use `observeIsolated` with a

@@ -30,8 +30,8 @@ extension DerivationNode {
     /// Whether an evaluation is current. The caller must hold no lock.
     ///
     /// If a source has no known roots, reading its version runs code of its own type. That code may
-    /// need this derived value, which is then a ring. Therefore such a check is entered on the
-    /// evaluation stack, which finds the ring. (P25)
+    /// need this derived value, which then needs itself. Therefore such a check is entered on the
+    /// evaluation stack, which detects this. (P25)
     private final func isCurrent(_ present: borrowing Present) -> Bool {
         if !present.set.hasOthers { return present.isCurrent }
         var isCurrent = false

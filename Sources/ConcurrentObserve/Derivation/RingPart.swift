@@ -9,8 +9,8 @@
 /// that can report the ring is its head. When a function reads the head again, it receives the
 /// error as the head's value, and its collector receives all reads on the way. The evaluations
 /// between the head and that function continue, and compute from the error. Their results depend on
-/// an evaluation that has not ended: so they are handed to their readers, and are not published.
-/// When the head's function returns, the head's result is the error.
+/// an evaluation that has not ended. Therefore each result is handed to its reader, and is not
+/// published. When the head's function returns, the head's result is the error.
 internal final class RingPart {
     /// The error that the derived value has; nil if it is not the head.
     var cycle: DerivedCycle?

@@ -4,7 +4,8 @@
 ///
 /// The changes of one last property come in order. The `.pathChanged` between them and the changes
 /// of the next last property may come late, from another thread. Every version comes exactly once.
-/// Therefore a change that is early waits for those before it, and none waits for ever. (P2)
+/// Therefore a change that comes early waits for the changes before it, and no change waits
+/// forever. (P2)
 internal final class VersionOrder<Value: Sendable>: @unchecked Sendable {
     // Unchecked: everything mutable is guarded by the lock.
     /// Guards `next` and `early`. A mailbox's lock is taken inside it.

@@ -56,7 +56,7 @@ internal final class DeinitThreads: @unchecked Sendable {
     static func mayBeCrowded(_ source: UInt) -> Bool { DestructionQueues.mayBeCrowded(source) }
 
     /// Waits until the source has room again, but at most ten milliseconds, because the source's
-    /// deinitialisers may block for ever. (P8, P16)
+    /// deinitialisers may block forever. (P8, P16)
     ///
     /// - Returns: Whether it has waited.
     @discardableResult
