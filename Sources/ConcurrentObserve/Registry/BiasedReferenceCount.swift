@@ -7,12 +7,13 @@ import Synchronization
 ///
 /// Observers are made on the threads that register them, and destroyed on the library's threads.
 /// With Swift's reference count, each observer would move the count's cache line from one processor
-/// to another and back. Here each side has a count on its own cache line, and the two counts are
-/// combined once, when the source is gone. (A reference count that is split by thread, for two
-/// threads: see Choi, Shull and Torrellas, "Biased Reference Counting", 2018.)
+/// to another and back. Here the registering threads have one count and the library's threads have
+/// another, on different cache lines. The two counts are combined once, when the source is gone.
+/// (Choi, Shull and Torrellas split a reference count by thread: "Biased Reference Counting",
+/// 2018.)
 internal struct BiasedReferenceCount: ~Copyable, Sendable {
-    /// The number of observers that `retain()` has counted. Includes the bit `hasEnded` after the
-    /// end of the source.
+    /// The number of observers that `retain()` has counted. After the end of the source, the bit
+    /// `hasEnded` is also set.
     private let made = Atomic<UInt>(0)
 
     /// Keeps the two counts on different cache lines.
@@ -26,7 +27,8 @@ internal struct BiasedReferenceCount: ~Copyable, Sendable {
 
     /// Counts an observer that is being made. The caller must hold the core during the call.
     ///
-    /// - Returns: False if the source is gone. Then the observer must own a reference.
+    /// - Returns: True if the observer is counted; false if the source is gone. Then the observer
+    ///   must own a reference to the core itself.
     borrowing func retain() -> Bool {
         // Relaxed: the caller's reference keeps the core until the observer is published or
         // dropped; the two counts are combined in `balance`.

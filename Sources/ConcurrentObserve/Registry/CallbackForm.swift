@@ -1,19 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The closure of an observer that does not exist yet. Some closures use their observer, and can
-/// only be made when it exists.
+/// Describes how to make the closure of an observer. Some closures use their observer, and can be
+/// made only when the observer exists.
+///
+/// An *inline* observer is called on the thread that makes the event. The library counts the events
+/// of all other observers in an `EventTally`.
 @usableFromInline
 internal enum CallbackForm<Event>: Sendable {
     case plain(@Sendable (Event) -> Void)
-    /// Makes the closure. Called once, when the observer exists.
+    /// A function that makes the closure. It is called once, when the observer exists.
     case made(@Sendable (Observer) -> @Sendable (Event) -> Void)
-    /// Makes the closure. Called once, when the observer exists. The closure decides for each event
-    /// whether to call the user's code. If there is a tally, the closure counts each event.
+    /// A function that makes the closure. It is called once, when the observer exists. The closure
+    /// decides for each event whether to call the user's code. If the function receives a tally,
+    /// the closure counts each event in it.
     case choosing(@Sendable (Observer, EventTally?) -> @Sendable (Event) -> Void)
 }
 
 extension CallbackForm {
-    /// Returns a form whose closure passes `body` the event and a handle of its observation.
+    /// Returns a form whose closure calls `body` with the event and a handle of the observation.
     @inlinable
     static func withHandle(_ body: @escaping @Sendable (Event, ObservationHandle) -> Void) -> CallbackForm {
         .made { observer in
@@ -22,8 +26,9 @@ extension CallbackForm {
         }
     }
 
-    /// Returns a form whose closure passes the owner to `body`, and does not call `body` once the
-    /// owner's `deinit` has begun. (P13)
+    /// Returns a form whose closure calls `body` with the owner, to which `reference` refers, and
+    /// the event. Once the owner's `deinit` has begun, the closure ends the observation instead.
+    /// (P13)
     @inlinable
     static func bound<Owner: AnyObject & Sendable>(
         to reference: WeakReference,
@@ -48,10 +53,9 @@ extension CallbackForm {
     @inlinable
     var isChoosing: Bool { if case .choosing = self { true } else { false } }
 
-    /// Returns the closure of `observer`.
+    /// Returns the closure for `observer`.
     ///
-    /// - Parameter tally: Counts the events of a closure that chooses; nil if the observer is
-    ///   inline.
+    /// - Parameter tally: Counts the events of a `choosing` closure; nil if the observer is inline.
     @inlinable @inline(__always)
     func body(for observer: Observer, _ tally: EventTally?) -> @Sendable (Event) -> Void {
         switch self {
@@ -61,13 +65,14 @@ extension CallbackForm {
         }
     }
 
-    /// Returns a form for other events. Its closure makes each of them into one of these events by
-    /// `transform`, and does nothing if the result is nil.
+    /// Returns a form for a source of other events. Its closure calls `transform` with each event,
+    /// and passes the result to this form's closure. If the result is nil, the closure leaves the
+    /// event out.
     ///
-    /// - Parameter runsNoUserCode: Whether neither `transform` nor this form's closure runs user
-    ///   code. If so, the observation's end is checked before `transform` is called. The form then
-    ///   drops no event that `transform` has made: it may be called where user code, such as the
-    ///   deinitialiser of an event, must not run.
+    /// - Parameter runsNoUserCode: True if neither `transform` nor this form's closure runs user
+    ///   code. Then the closure checks whether the observation has ended before it calls
+    ///   `transform`, not after. It therefore never drops an event that `transform` has made, and
+    ///   may be called where user code, such as the deinitialiser of an event, must not run.
     func pulledBack<Other>(
         runsNoUserCode: Bool = false,
         _ transform: @escaping @Sendable (Other) -> Event?
@@ -97,24 +102,23 @@ extension CallbackForm {
 }
 
 extension Observer {
-    /// Whether the observation at `address` is still active after the transform of an event. The
-    /// transform runs user code, such as a value's `==`, and may have ended it. (P8)
+    /// Whether the observation of the observer at `address` is still active after the transform of
+    /// an event. The transform runs user code, such as a value's `==`, which may have ended the
+    /// observation. (P8)
     fileprivate static func isActiveAfterTransform(at address: UInt) -> Bool {
         return isActive(at: address)
     }
 
-    /// Stores the closure. Must be called once, before the observer is published.
+    /// Stores the closure that `form` makes. Must be called once, before the observer is published.
     ///
-    /// - Parameter tally: Counts the events of a closure that chooses; nil if the observer is
-    ///   inline.
+    /// - Parameter tally: Counts the events of a `choosing` closure; nil if the observer is inline.
     @inlinable
     func setCallback<Event>(_ form: CallbackForm<Event>, _ tally: EventTally? = nil) {
         setCallback(Callback(form.body(for: self, tally)))
     }
 }
 
-/// An observer's closure, in memory that a notification borrows. Calling it counts no reference.
-/// (P15)
+/// The closure of an observer. A notification calls it in place, and counts no reference. (P15)
 @usableFromInline
 internal struct Callback<Event>: ~Copyable {
     @usableFromInline let body: @Sendable (Event) -> Void
@@ -127,10 +131,11 @@ internal struct Callback<Event>: ~Copyable {
 }
 
 extension Callback {
-    /// Returns a closure that calls `body` with the owner. Once the owner's `deinit` has begun, it
-    /// ends its observation instead. (P13)
+    /// Returns a closure that calls `body` with the owner, to which `reference` refers, and the
+    /// event. Once the owner's `deinit` has begun, the closure ends the observation of `observer`
+    /// instead. (P13)
     ///
-    /// - Parameter tally: Counts the event that the closure then drops.
+    /// - Parameter tally: Counts as dropped the event that the owner does not receive.
     @inlinable
     static func bound<Owner: AnyObject & Sendable>(
         to reference: WeakReference,
@@ -149,7 +154,7 @@ extension Callback {
 extension ObservationHandle {
     /// Ends the observation because its owner is gone.
     ///
-    /// - Parameter tally: Counts the event that the owner does not receive as dropped.
+    /// - Parameter tally: Counts as dropped the event that the owner does not receive.
     @usableFromInline
     internal func endWithOwner(_ tally: EventTally?) {
         observer.end(.ownerDeleted)
@@ -157,8 +162,8 @@ extension ObservationHandle {
     }
 }
 
-/// Storage for the content of an observer of any kind: a `Callback` or a `HeldObject`. Every
-/// closure is a code pointer and a context, whatever its parameters.
+/// Two words that store the content of an observer of any kind: a `Callback` or a `HeldObject`.
+/// Every closure consists of a code pointer and a context, whatever its parameters are.
 @usableFromInline
 internal struct ContentStorage {
     var first: UInt = 0

@@ -3,25 +3,29 @@
 /// The work that remains after observations have ended, and that must be done under no lock.
 ///
 /// `RegistryCore.end` decides under the lock and returns this value. Its caller performs the work
-/// outside the lock. The ended observers are linked through themselves, so ending needs no memory.
+/// outside the lock. Each ended observer has the link to the next one, so ending needs no memory.
+///
+/// An observer *feeds* an observation of another source if it passes events on to that observation:
+/// see `Observer.feed`. The fed observation depends on it, and ends when the observer is removed.
 internal struct DeferredEnds {
     /// Whether an observation has ended.
     private(set) var hasEnded = false
 
-    /// Whether so many entries are dead that the reclamation thread should replace a table.
+    /// Whether the observations of so many entries have ended that the reclamation thread should
+    /// replace a table.
     private var isUntidy = false
 
-    /// The ended observers, with one reference each, except an observer that the caller itself
-    /// ends.
+    /// The ended observers, with one reference each. If `RegistryCore.end` has ended a single
+    /// observer, the list is empty, because the caller retires that observer itself.
     private var observers = RetiredList()
 
     /// Whether the observations that the ended observers feed also end: those of paths that begin
-    /// here, those behind mailboxes, and those of groups. If the source is gone, these observations
-    /// end by themselves, after they have delivered their remaining events. (P12)
+    /// at this source, those behind mailboxes, and those of groups. If the source is gone, these
+    /// observations end by themselves, after they have delivered their remaining events. (P12)
     private var endsDependents = false
 
-    /// The ended observers that feed other observations, and those of removals that run at the same
-    /// time. Nil if there are none.
+    /// The ended observers that feed other observations, and such observers of removals that run at
+    /// the same time. Nil if there are none.
     private var feeders: EndedFeeders?
 
     /// The tables of a source that is gone.
@@ -32,35 +36,44 @@ internal struct DeferredEnds {
 
 // The caller of each of these must hold the core's lock.
 extension DeferredEnds {
-    /// Records that the caller's observer has ended.
+    /// Records that an observation has ended. The caller retires its observer itself, or adds it to
+    /// `observers`.
+    ///
+    /// - Parameter isUntidy: Whether the reclamation thread should now replace the observer's
+    ///   table.
     mutating func addOwn(isUntidy: Bool) {
         hasEnded = true
         if isUntidy { self.isUntidy = true }
     }
 
-    /// Adds an observer that has ended, and whose dependents end with it.
+    /// Adds an observer whose observation has ended. The observations that it feeds end, too.
+    ///
+    /// - Parameter isUntidy: Whether the reclamation thread should now replace the observer's
+    ///   table.
     mutating func add(_ observer: Observer, isUntidy: Bool = false) {
         addOwn(isUntidy: isUntidy)
         endsDependents = true
         observers.append(observer.retirement)
     }
 
-    /// Records an observer that is about to be added, if it feeds others.
+    /// Records an observer if other observations depend on it. The caller adds the observer
+    /// afterwards.
     mutating func noteFeeder(_ observer: Observer) {
         guard observer.isFeeder else { return }
         if feeders == nil { feeders = EndedFeeders() }
         feeders!.add(observer)
     }
 
-    /// Adds the observers that feed others to the list that all removals of the core share, and
-    /// takes over those of the other removals.
+    /// Adds the recorded feeders to the list that all removals of the core share, and takes over
+    /// the feeders of the other removals.
     mutating func share(in core: RegistryCore) {
         guard feeders != nil || core.endings != nil else { return }
         if feeders == nil { feeders = EndedFeeders() }
         feeders!.share(in: core)
     }
 
-    /// Adds a list's table of a source that is gone.
+    /// Adds a table of a source that is gone. The observations that its observers feed then end by
+    /// themselves.
     mutating func addTable(ofGoneSource table: ObserverTable) {
         tables.add(table)
         endsDependents = false
@@ -69,15 +82,14 @@ extension DeferredEnds {
 
 // The caller of both must hold no lock.
 extension DeferredEnds {
-    /// Asks the reclamation thread to replace the tables if too many entries are dead. If the
-    /// caller has ended only one observer, it then only has to retire or destroy that observer's
-    /// closure.
+    /// Asks the reclamation thread to replace the tables if the observations of too many entries
+    /// have ended. A caller that has ended a single observer calls this instead of `perform(in:)`.
     func tidy(_ core: RegistryCore) {
         if isUntidy { ThreadRecord.retire(core) }
     }
 
     /// Retires the ended observers and the tables, and ends the observations that the observers
-    /// feed. (P5, P16)
+    /// feed. May pause the thread until the reclamation catches up. (P5, P16)
     mutating func perform(in core: RegistryCore) {
         tidy(core)
         tables.retire()
@@ -93,16 +105,17 @@ extension DeferredEnds {
     }
 }
 
-/// Observers of one source that a removal has ended, and that feed other observations.
+/// The observers of one source that a removal has ended, and that feed other observations. A
+/// *removal* is a call that ends several observations of a source.
 ///
-/// The removal is complete when the observations that they feed have ended, too. Another removal
-/// may come before that, and finds the observers ended. It then ends the observations that they
-/// feed itself, so it waits for no thread. (P8)
+/// The removal is complete when the observations that these observers feed have ended, too. If
+/// another removal comes before that, it finds the observers ended already. It then ends the fed
+/// observations itself, so it waits for no thread. (P8)
 internal final class EndedFeeders: @unchecked Sendable {
     // Unchecked: `observers` is written before `share(in:)`; the core's lock guards `next`; only
     // this removal uses `others`.
     private var observers: [Observer] = []
-    /// The observers that other removals have ended. The observations that these feed may not have
+    /// The observers that other removals have ended. The observations that they feed may not have
     /// ended yet.
     private var others: [Observer] = []
     /// The next removal in the core's list.
@@ -110,7 +123,7 @@ internal final class EndedFeeders: @unchecked Sendable {
 
     init() {}
 
-    /// Adds an observer. The caller must hold the core's lock.
+    /// Adds an observer that feeds others. The caller must hold the core's lock.
     func add(_ observer: Observer) { observers.append(observer) }
 
     /// Adds this removal to the core's list, and takes over the observers of the removals in it.
@@ -125,8 +138,8 @@ internal final class EndedFeeders: @unchecked Sendable {
         }
     }
 
-    /// Ends the observations that other removals may not have ended yet. The caller must hold no
-    /// lock.
+    /// Ends the observations that the observers of other removals feed, because these removals may
+    /// not have done so yet. The caller must hold no lock.
     func endThoseOfOthers(in core: RegistryCore) {
         for observer in others { core.endDependents(of: observer) }
     }
@@ -146,8 +159,8 @@ internal final class EndedFeeders: @unchecked Sendable {
     }
 }
 
-/// Replaced tables, on their way from the lock to their retirement. They are linked through
-/// themselves.
+/// Replaced tables that wait to be retired after the unlock. Each table has the link to the next
+/// one, so the list needs no memory.
 internal struct RetiredTables {
     private var list = RetiredList()
 

@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A mailbox, as seen by the source that puts events into it. An observer of the mailboxes' kind
-/// holds it. (P2, P5)
+/// The functions of a mailbox that its source calls. An observer in the source's list of mailboxes
+/// holds this object. (P2, P5)
 ///
-/// It consists of closures, made where the event's type is known, so that they are compiled for it.
+/// The functions are closures. They are made where the event's type is known, so the compiler
+/// specializes them for that type.
 @usableFromInline
 internal final class EventReceiver<Event: Sendable>: Sendable {
     /// Puts an event into the mailbox. Called under the lock that orders the source's events, if
     /// there is one. Runs no user code.
     @usableFromInline let enqueue: @Sendable (Event) -> Void
     /// Wakes the delivery that empties the mailbox on another thread. Called after each event,
-    /// under no lock. Runs no user code except an executor's. A serial delivery needs no wake-up.
+    /// under no lock. The only user code that it may run is an executor's code. A serial delivery
+    /// needs no wake-up.
     @usableFromInline let wake: @Sendable () -> Void
     /// Runs a serial delivery on this thread, and destroys dropped events. Called after `wake` and
     /// after the inline callbacks, under no lock. It may take long.
     @usableFromInline let drain: @Sendable () -> Void
-    /// Receives the observer on the source, before the observer is published. Returns the token of
-    /// the user's observation; nil if that observer is the user's observation.
+    /// Called with the observer that holds this object, before that observer is published. Returns
+    /// the token of the user's observation; nil if that observer is itself the user's observation.
     @usableFromInline let join: @Sendable (Observer) -> ObservationToken?
-    /// Called when the observer on the source is published.
+    /// Called when the observer that holds this object is published.
     @usableFromInline let hasJoined: @Sendable () -> Void
 
     @inlinable
@@ -34,10 +36,12 @@ internal final class EventReceiver<Event: Sendable>: Sendable {
     }
 }
 
-/// Counts, by outcome, the events of an observer that receives them one at a time. (P1)
+/// Counts the events of an observer that receives them one at a time: the received events, the
+/// dropped events, and the events that the closure leaves out. (P1)
 ///
-/// The delivery counts an event before it calls the closure. If the closure may not call the user's
-/// code, the closure counts instead: only it knows, and it must count before that code runs.
+/// The delivery counts an event before it calls the closure. If the closure decides for each event
+/// whether to call the user's code, the closure counts instead. It counts the event before that
+/// code runs.
 @usableFromInline
 internal class EventTally: @unchecked Sendable {
     // Unchecked: subclasses have constants and atomics only.

@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The labels of observations whose closures are not destroyed, by their observers' addresses. A
-/// frame only has the observer's address.
+/// The labels of observations, by the addresses of their observers: a thread's frame names the
+/// observer that is called by its address. A label is kept until the observation's closure is
+/// destroyed.
 internal final class LabelledObservations: @unchecked Sendable {
     // Unchecked: `labels` is guarded by `lock`.
     private static let shared = LabelledObservations()
 
     private let lock = Lock()
-    /// The labels, by the observers' addresses. If a label was removed, its entry is an empty
-    /// string. The entry stays until the observation's end, because the observation has one
-    /// listener that removes it.
+    /// The labels, by the observers' addresses. If the user has removed a label, its entry is an
+    /// empty string. A listener of the observation removes the entry when the closure is destroyed.
     private var labels: [UInt: String] = [:]
 
     private init() {}
 
     static func label(of observer: Observer) -> String? { label(ofObserverAt: observer.address) }
 
-    /// Returns the label of the observation; nil if it has none.
+    /// Returns the label of the observation whose observer is at `address`; nil if it has none.
     ///
     /// - Complexity: O(1).
     static func label(ofObserverAt address: UInt) -> String? {
         withLabels { $0[address] }.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// Sets the label of an observation; an empty one removes it. Any thread, under no lock.
+    /// Sets the label of an observation; an empty label removes it. Any thread; the caller must
+    /// hold no lock.
     static func set(_ label: String, for observer: Observer) {
         let address = observer.address
         let isNew = withLabels { labels -> Bool in
@@ -44,11 +45,11 @@ internal final class LabelledObservations: @unchecked Sendable {
 }
 
 extension ObservationToken {
-    /// Names the observation in diagnostics; empty unless it is set. Any thread.
+    /// The name of the observation in diagnostics; empty unless it is set. Any thread.
     ///
     /// ``ConcurrentObserveDiagnostics/callbacks(runningFor:)`` and
-    /// ``ConcurrentObserveDiagnostics/largestMailboxes(_:)`` report it. The library forgets it when
-    /// the observation has ended and its closure is destroyed.
+    /// ``ConcurrentObserveDiagnostics/largestMailboxes(_:)`` report the name. The library forgets
+    /// it when the observation has ended and its closure is destroyed.
     public var label: String {
         get { LabelledObservations.label(of: observer) ?? "" }
         set { LabelledObservations.set(newValue, for: observer) }
@@ -65,18 +66,19 @@ internal final class LabelledRegistries: @unchecked Sendable {
 
     private let lock = Lock()
     private var cores: [WeakCore] = []
-    /// When there are this many entries, the entries of dead registries are removed. It is twice
-    /// the number that was alive the last time.
+    /// When `cores` has this many entries, the entries of sources that are gone are removed. The
+    /// number is then set to twice the number of entries that are left.
     private var pruningCount = 64
 
     private init() {}
 
-    /// Adds a registry, without retaining it. Any thread, under no lock.
+    /// Adds the core of a registry or a property, without retaining it. Any thread; the caller must
+    /// hold no lock.
     ///
     /// - Complexity: O(1) amortised.
     static func add(_ core: RegistryCore) { withCores { $0.append(WeakCore(core: core)) } }
 
-    /// The registries and properties that have a label and have not ended.
+    /// The cores of the registries and properties that have a label, unless they are freed.
     static var all: [RegistryCore] { withCores { $0.compactMap(\.core) } }
 
     /// Returns the label of the registry that has the observer at `address` in its table; nil if no

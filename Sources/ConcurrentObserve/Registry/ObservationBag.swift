@@ -31,7 +31,7 @@ public final class ObservationBag: @unchecked Sendable {
     /// Ends all observations, releases the tokens, and blocks the thread until none of their
     /// callbacks runs and their closures are destroyed. (P9)
     ///
-    /// - Returns: `.finished`; inside a callback `.deferred`, at once.
+    /// - Returns: `.finished`. Inside a callback the call does not wait, and returns `.deferred`.
     @available(*, noasync, message: "write await bag.cancelAllAndWait()")
     @discardableResult
     public func cancelAllAndWaitBlocking() -> WaitOutcome {
@@ -54,7 +54,8 @@ public final class ObservationBag: @unchecked Sendable {
         return .finished
     }
 
-    /// Empties the bag under the lock. The caller releases the tokens outside it.
+    /// Empties the bag under the lock, and returns the tokens. The caller releases them outside the
+    /// lock.
     private func take() -> [ObservationToken] {
         lock.withLock {
             defer { tokens = [] }

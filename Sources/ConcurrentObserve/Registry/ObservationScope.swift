@@ -2,13 +2,13 @@
 
 import Synchronization
 
-/// The observations of one test, or of the process, that have not finished: their closures are not
-/// destroyed.
+/// Records the observations of one test, or of the process, until they have finished (until their
+/// closures are destroyed).
 ///
 /// The product `ConcurrentObserveTesting` begins a scope for a test. While no scope exists, a
 /// registration loads a flag and does nothing else. An observation belongs to the scope of the task
-/// that makes it. A thread without a task-local scope, such as one of a queue, records in the only
-/// scope there is; if there are several, the observation is not recorded.
+/// that makes it. A thread of a queue, for example, has no task-local scope. It records in the only
+/// scope that exists; if there are several, the observation is not recorded.
 ///
 /// The product `ConcurrentObserveInspection` begins a scope of the process, to which every
 /// observation belongs as well.
@@ -23,16 +23,19 @@ package final class ObservationScope: @unchecked Sendable {
     /// The number of the process's scope, counted from 1; 0 while there is none.
     private static let processNumber = Atomic<UInt>(0)
 
-    /// Describes who makes an observation, for the report.
+    /// Returns a description of the code that makes an observation, for the report.
     private let origin: @Sendable () -> any Sendable
     fileprivate var made: [UInt: MadeObservation] = [:]
     private var lastNumber = 0
 
-    /// - Parameter origin: Called on the thread that makes an observation, under the lock of its
-    ///   property. It uses no property, and waits for no other thread.
+    /// Makes a scope, which does not record yet.
+    ///
+    /// - Parameter origin: Returns a description of the code that makes an observation. It is
+    ///   called on the thread that makes the observation, under the lock of the observed property.
+    ///   It must use no property, and wait for no other thread.
     package init(origin: @escaping @Sendable () -> any Sendable) { self.origin = origin }
 
-    /// Begins to record.
+    /// Begins to record observations.
     package func begin() {
         Scopes.withShared { $0.scopes.append(self) }
         // Relaxed: a thread that is ordered after the call sees the count; any other thread may
@@ -47,8 +50,8 @@ package final class ObservationScope: @unchecked Sendable {
         Scopes.withShared { $0.scopes.removeAll { $0 === self } }
     }
 
-    /// Begins to record the observations of the whole process, unless another scope does. Returns
-    /// whether this one does.
+    /// Begins to record the observations of the whole process, unless a scope does so already.
+    /// Returns true if this scope has begun.
     package func beginForProcess() -> Bool {
         Scopes.withShared { shared in
             guard shared.process == nil else { return false }
@@ -77,8 +80,8 @@ package final class ObservationScope: @unchecked Sendable {
     /// The process's scope, if there is one.
     package static var ofProcess: ObservationScope? { Scopes.withShared { $0.process } }
 
-    /// The observations that have not finished, in the order in which they were made. A path, a
-    /// group and a mailbox have observers of their own, which are here, too.
+    /// The observations that have not finished, in the order in which they were made. The observers
+    /// that a path, a group or a mailbox has at its sources are included.
     package var observations: [MadeObservation] {
         Scopes.withShared { _ in made.values.filter { !$0.observer.isFinished } }.sorted { $0.number < $1.number }
     }
@@ -92,7 +95,7 @@ package final class ObservationScope: @unchecked Sendable {
     }
 }
 
-/// One of the observations of a scope.
+/// An observation that a scope has recorded.
 package struct MadeObservation: Sendable {
     let observer: Observer
     let number: Int
@@ -101,13 +104,13 @@ package struct MadeObservation: Sendable {
     /// The description that the scope's `origin` returned.
     package let origin: any Sendable
 
-    /// Whether the observation has not ended. The observer of a mailbox, a path or a group on a
-    /// source stays active while the last callback runs. Therefore the observation that it feeds
-    /// decides.
+    /// Whether the observation has not ended. The observer that a mailbox, a path or a group has at
+    /// a source stays active while the last callback runs. For such an observer, the observation
+    /// that it feeds must not have ended, either (see `Observer.feed`).
     package var isActive: Bool { observer.isActive && observer.counted != nil }
 
-    /// Whether the observation is one that the program has made, and not one that the library needs
-    /// for it.
+    /// Whether the program made the observation. False if the library made it for another
+    /// observation, such as the observation of a path.
     package var isOfProgram: Bool { !observer.isForeign && observer.counted === observer }
 
     /// The label of the observation, or, if it has none, of its source; empty if neither has.
@@ -128,8 +131,8 @@ extension ObservationScope {
         processNumber.load(ordering: .relaxed)
     }
 
-    /// Records an observer that is about to be registered. The caller holds no lock but the
-    /// property's mutation lock.
+    /// Records an observer that is about to be registered. The caller may hold the property's
+    /// mutation lock, but no other lock.
     @inline(never)
     static func record(_ observer: Observer, of value: (any Sendable.Type)?) {
         (current ?? only)?.record(observer, of: value)

@@ -10,7 +10,7 @@ extension ObservationToken {
     /// calling thread. If another thread has ended the observation before, they are destroyed on
     /// another thread before the return. The caller must not hold a lock that the callback takes.
     ///
-    /// - Returns: `.finished`; inside a callback `.deferred`, at once.
+    /// - Returns: `.finished`. Inside a callback the call does not wait, and returns `.deferred`.
     /// - Complexity: O(threads), plus the wait.
     @available(*, noasync, message: "write await token.cancelAndWait()")
     @discardableResult
@@ -31,8 +31,8 @@ extension ObservationToken {
     /// Ends the observation and suspends the task until its callbacks have returned and its closure
     /// is destroyed. (P9)
     ///
-    /// The thread is free during the suspension. Inside a callback, too, the call suspends until
-    /// the end. Cancelling the waiting task does not shorten the wait.
+    /// The thread is free during the suspension. The call also suspends if it is made inside a
+    /// callback. Cancelling the waiting task does not shorten the wait.
     ///
     /// - Returns: `.finished`.
     @discardableResult
@@ -51,7 +51,8 @@ extension ObservationToken {
         return .finished
     }
 
-    /// Whether the end of the observation waits for a thread that the library does not have yet.
+    /// Whether the observation has not finished, and the system cannot start the thread that the
+    /// library needs to finish it.
     private var mustAskAgain: Bool {
         !observer.isFinished && !ReclamationThread.wake(urgently: true)
     }
@@ -77,8 +78,8 @@ extension Observer {
         finishOnThisThread()
     }
 
-    /// Destroys the closure without waiting. If a callback may be running, returns false and does
-    /// nothing.
+    /// Destroys the closure and returns true, unless a callback may be running: then it does
+    /// nothing and returns false. Never waits.
     func finishUnlessRunning() -> Bool {
         AsymmetricBarrier.heavy()
         if FrameScan.hasCurrent(address) { return false }

@@ -41,11 +41,11 @@ public final class ObservationToken: Sendable {
     ///
     /// `body` runs on a thread of the library, or on the thread that waits in `cancelAndWait()`. If
     /// the observation has ended and its closure is destroyed already, `body` runs before `onEnd`
-    /// returns. Bodies run in the order in which they are given, one at a time. A body that is
-    /// given while earlier ones wait or run runs after these, on their thread, even if one of them
-    /// has given it.
+    /// returns. Bodies run in the order in which they are given, one at a time. If a body is given
+    /// while earlier bodies wait or run, it runs after them, on the same thread. This is also true
+    /// for a body that an earlier body gives.
     ///
-    /// - Parameter body: Called under no lock; it counts as inside a callback.
+    /// - Parameter body: Called under no lock. Its code counts as inside a callback.
     /// - Returns: The token, so that it can be kept in the same expression.
     @discardableResult
     public func onEnd(_ body: @escaping @Sendable (ObservationEnd) -> Void) -> ObservationToken {
@@ -69,19 +69,20 @@ extension ObservationToken: Hashable {
 /// The reason why an observation ended. `first(where:)` throws it if the observation ended before a
 /// value was accepted.
 public enum ObservationEnd: UInt32, Error, Sendable, Equatable {
-    /// `cancel()` ended it, or the release of its token, or a removal of all observations of its
-    /// source.
+    /// The observation was ended by `cancel()`, by the release of its token, or by a call that ends
+    /// all observations of its source or of its owner.
     case cancelled = 0
-    /// Its source was deinitialised.
+    /// The source of the observation was deinitialised.
     case sourceDeleted = 1
-    /// Its owner was deinitialised.
+    /// The owner of the observation was deinitialised.
     case ownerDeleted = 2
 }
 
-/// An observation, as its own callback receives it. The callback can end the observation with it.
+/// A handle of an observation, which the observation's own callback receives. The callback can end
+/// the observation with it.
 ///
-/// It is not the token and does not keep the observation active. The callback may keep it, and any
-/// thread may use it later.
+/// The handle is not the token, and does not keep the observation active. The callback may store
+/// the handle, and any thread may use it later.
 public struct ObservationHandle: Sendable, Hashable {
     @usableFromInline internal let observer: Observer
 
@@ -90,7 +91,7 @@ public struct ObservationHandle: Sendable, Hashable {
 
     /// Whether the observation has not ended. Any thread; never waits for a callback. (P12, P13)
     ///
-    /// The call retains the owner for a moment. If this was the last reference, the owner's
+    /// The call retains the owner for a moment. If it then releases the last reference, the owner's
     /// `deinit` runs here.
     public var isActive: Bool { observer.isActive }
 
@@ -129,8 +130,9 @@ public struct ObservationHandle: Sendable, Hashable {
 /// look for such members. Reflection would miss nested members, would read variables that belong to
 /// an actor or a lock, and would see nothing if the class has a custom mirror.
 public protocol ObservationSource {
-    /// Ends every observation of the source, as if each was cancelled: those of any delivery, and
-    /// those of paths that begin with it. Any thread, also inside a callback; never waits. (P8)
+    /// Ends every observation of the source, as if each was cancelled, whatever its delivery is.
+    /// This includes the observations of paths that begin with the source. Any thread, also inside
+    /// a callback; never waits. (P8)
     ///
     /// The observation of a path that leads through the source from another object does not end: it
     /// is an observation of the path's root.
@@ -160,9 +162,9 @@ extension Optional: ObservationSource where Wrapped: ObservationSource {
 }
 
 extension ObservationToken {
-    /// Ends every observation of these sources, as if each was cancelled: those of any delivery,
-    /// and those of paths that begin with one of them. Any thread, also inside a callback; never
-    /// waits. (P8)
+    /// Ends every observation of these sources, as if each was cancelled, whatever its delivery is.
+    /// This includes the observations of paths that begin with one of them. Any thread, also inside
+    /// a callback; never waits. (P8)
     ///
     /// - Complexity: O(sources and observers).
     public static func cancelAll(of sources: any ObservationSource...) {
@@ -172,8 +174,7 @@ extension ObservationToken {
     /// Ends every observation that was registered with `owner`, whatever it observes, as if each
     /// was cancelled. Any thread, also inside a callback. (P8)
     ///
-    /// If it is called in the owner's own `deinit`, the observations end with `.ownerDeleted`.
-    /// (P13)
+    /// If the owner's own `deinit` calls this, the observations end with `.ownerDeleted`. (P13)
     ///
     /// - Complexity: O(observers of the sources that have owner-bound ones).
     public static func cancelAll(ownedBy owner: AnyObject) { OwnerWatch.removeAll(boundTo: owner) }

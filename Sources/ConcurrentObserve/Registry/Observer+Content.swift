@@ -6,7 +6,8 @@ extension Observer {
     /// The distance in bytes from an observer's address to its content, which follows the object
     /// header, `link`, `mark` and `index`.
     ///
-    /// The walk adds it to an address and borrows the content; `checkLayout` checks it.
+    /// A walk over a table adds the distance to an observer's address, and reads the content in
+    /// place. `checkLayout` checks the distance.
     @usableFromInline static var contentOffset: Int { 32 }
 
     /// The distance in bytes from an observer's address to the reference in its content.
@@ -19,8 +20,8 @@ extension Observer {
     @inlinable
     func setCallback<Event>(_ callback: consuming Callback<Event>) { setContent(callback, of: .callbacks()) }
 
-    /// Stores the content of an observer of a kind. Must be called once, before the observer is
-    /// published.
+    /// Stores the content of the observer, whose list must be `kind.list`. Must be called once,
+    /// before the observer is published.
     @inlinable
     func setContent<Content: ~Copyable>(_ content: consuming Content, of kind: ObserverKind<Content>) {
         checkLayout()
@@ -41,8 +42,8 @@ extension Observer {
         )
     }
 
-    /// A copy of the content's words, without a reference, for a table. A thread that uses the
-    /// words must keep the content alive.
+    /// A copy of the two words of the content, for a table. The copy owns no reference: a thread
+    /// that uses the words must keep the content alive.
     final var borrowedContent: ContentStorage {
         // Safe: the storage belongs to this object. The words were written through a pointer, so
         // they are read through one.
@@ -58,7 +59,8 @@ extension Observer {
         unsafe storage.assumingMemoryBound(to: Callback<Void>.self).deinitialize(count: 1)
     }
 
-    /// Calls the closure of the observer at `address`.
+    /// Calls the closure of the observer at `address` with `event`. The calling thread's frame must
+    /// name the observer in its hazard pointer `current`.
     @inlinable @inline(__always)
     static func call<Event>(at address: UInt, with event: Event) {
         // Safe: the frame that names the observer in `current` keeps the closure alive, and the pin
@@ -86,7 +88,8 @@ extension Observer {
     @inlinable @inline(__always)
     static func isRemoved(at address: UInt) -> Bool { mark(at: address).isRemoved }
 
-    /// Returns the observer at `address`. A frame must name it in `current`.
+    /// Returns the observer at `address`. The caller must own a reference to the observer, or its
+    /// thread's frame must pin a table that contains the observer.
     @usableFromInline
     static func at(_ address: UInt) -> Observer {
         // Safe: the pinned table keeps every observer that it contains.

@@ -3,7 +3,8 @@
 import Synchronization
 
 extension Observer {
-    /// Whether the mark is active. Does not check the owner.
+    /// Whether the observer's mark says that the observation has not ended. Does not check whether
+    /// the owner is dead.
     var isMarkedActive: Bool {
         // Acquire: pairs with the release in markEndedLocked(_:).
         ObserverMark(rawValue: mark.load(ordering: .acquiring)).contains(.active)
@@ -19,7 +20,7 @@ extension Observer {
         return false
     }
 
-    /// Whether the closure is destroyed.
+    /// Whether the observation has ended and its closure is destroyed.
     var isFinished: Bool {
         // Acquire: pairs with the release in markFinished(); the destruction
         // happens before.
@@ -37,14 +38,15 @@ extension Observer {
         return true
     }
 
-    /// The observer as an item to retire. Must be read once, by the thread that has ended the
-    /// observation.
+    /// The item by which the observer is retired; it owns one reference to the observer. Must be
+    /// read once, by the thread that has ended the observation.
     var retirement: RetiredItem {
         knownMark.contains(.isCountedAhead) ? RetiredItem(at: address) : RetiredItem(self)
     }
 
-    /// Releases the reference of a retirement that does not happen. Must be called once, by the
-    /// thread that has ended the observation.
+    /// Releases the reference that was counted in advance for the retirement, if there is one. The
+    /// thread that has ended the observation must call this once, if it does not retire the
+    /// observer.
     func forgoRetirement() {
         if knownMark.contains(.isCountedAhead) { _ = retirement.take() }
     }
@@ -87,11 +89,13 @@ extension Observer {
         mark.bitwiseOr(ObserverMark.hasLibraryToken.rawValue, ordering: .relaxed)
     }
 
-    /// Whether the observation has not ended and is not cut off. A commit that does not reach the
-    /// observer any more sees the mark: see `markCutOff()`.
+    /// Whether the observer still receives events: its observation has not ended, and it is not cut
+    /// off. This is false on a thread whose commit has not reached the observer for one of these
+    /// reasons: see `markCutOff()`.
     var isReceiving: Bool { isMarkedActive && !knownMark.contains(.isCutOff) }
 
-    /// Marks the end. The caller must hold the core's lock.
+    /// Records in the mark that the observation has ended, and why. The caller must hold the core's
+    /// lock.
     func markEndedLocked(_ reason: ObservationEnd) {
         // Release: pairs with the acquires in isActive and isMarkedActive. Walkers need none: the
         // thread that destroys the closure executes the heavy barrier between this store and its
@@ -120,8 +124,8 @@ extension Observer {
         if ObserverMark(rawValue: before).contains(.hasListeners) { notifyListeners() }
     }
 
-    /// Releases the reference to the owner, which keeps the owner's memory: a token may keep the
-    /// observer for a long time. (P13)
+    /// Releases the weak reference to the owner. That reference keeps the owner's memory allocated,
+    /// and a token may keep the observer for a long time. (P13)
     private func forgetOwner() {
         let owner = core.lock.withLock { extras?.owner.take() }
         withExtendedLifetime(owner) {}
@@ -142,8 +146,8 @@ extension Observer {
         }
     }
 
-    /// Takes the listeners that wait to be called. If there are none, it records that no thread
-    /// calls listeners any more.
+    /// Removes the listeners that wait to be called, and returns them. If there are none, it
+    /// records that no thread calls listeners any more.
     private func takeListeners() -> [OnEnd] {
         core.lock.withLock {
             guard let extras else { return [] }
@@ -156,8 +160,9 @@ extension Observer {
 
     typealias OnEnd = @Sendable (ObservationEnd) -> Void
 
-    /// Calls `body` when the closure is destroyed. If it is destroyed already, returns the reason
-    /// of the end, and does not call `body`.
+    /// Registers `body`, which is called with the reason of the end when the closure has been
+    /// destroyed. If the closure is destroyed already, does not register `body`, and returns the
+    /// reason; otherwise returns nil.
     func whenFinished(_ body: @escaping OnEnd) -> ObservationEnd? {
         core.lock.withLock {
             let mark = markListeningLocked()
@@ -167,8 +172,8 @@ extension Observer {
         }
     }
 
-    /// Marks that listeners wait for the end. Returns the mark before. The caller must hold the
-    /// core's lock.
+    /// Marks that listeners wait for the end. Returns the mark as it was before. The caller must
+    /// hold the core's lock.
     private func markListeningLocked() -> ObserverMark {
         // Acquire: pairs with the release in markFinished(). If that comes later, it takes the lock
         // to find the listeners.
@@ -176,8 +181,9 @@ extension Observer {
         return ObserverMark(rawValue: before)
     }
 
-    /// Calls `body` when the closure is destroyed, after all bodies that were given before. If the
-    /// closure is destroyed and no earlier body waits or runs, calls it now.
+    /// Registers `body`, which is called when the closure has been destroyed, after all bodies that
+    /// were given before. If the closure is destroyed already, and no earlier body waits or runs,
+    /// calls `body` before the return.
     func notifyInOrder(_ body: @escaping OnEnd) {
         let isNext = core.lock.withLock { () -> Bool in
             let isNext = markListeningLocked().contains(.finished) && !hasEarlierListeners
@@ -189,7 +195,7 @@ extension Observer {
         if isNext { ThreadRecord.withUserCode { notifyListeners() } }
     }
 
-    /// Whether a thread of this process calls listeners, or is about to. The observation must have
+    /// Whether a thread calls listeners, or listeners wait to be called. The observation must have
     /// ended. The caller must hold the core's lock.
     private var hasEarlierListeners: Bool {
         guard let extras else { return false }

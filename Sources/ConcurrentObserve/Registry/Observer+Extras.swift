@@ -6,7 +6,8 @@ extension Observer {
     /// State that only few observations need, such as an owner, or listeners for the end.
     @safe final class Extras {
         let unmanagedCore: Unmanaged<RegistryCore>
-        /// The owner, until the observation has finished. It keeps the owner's memory.
+        /// A weak reference to the owner; nil once the observation has finished. It keeps the
+        /// owner's memory allocated.
         var owner: WeakReference?
         var onEnd: [OnEnd] = []
         /// Whether a thread calls the listeners, after the end of the observation.
@@ -14,18 +15,21 @@ extension Observer {
         /// The delivery's `DeliveryState`, which the room Delivery keeps with the observation; nil
         /// if the observer is inline.
         var companion: ObservationCompanion?
-        /// The core of the observations that this observer feeds: of the path that begins here, of
-        /// the observation behind a mailbox, or of the property that has the values of a group.
+        /// The core of the observations that this observer feeds (see `Observer.feed`). It is the
+        /// core of a path that begins at this source, of the observation behind a mailbox, or of
+        /// the property that has the values of a group.
         var dependents: RegistryCore?
-        /// The one observation that this observer feeds: a two-way binding's, which has an observer
-        /// on either side.
+        /// The single observation that this observer feeds. In a two-way binding, the observer of
+        /// the right side feeds the observer of the left side.
         var principal: Observer?
-        /// Called after the observation has ended, before the call that ended it returns.
+        /// A function that is called after the observation has ended, before the call that ended it
+        /// returns.
         var atEnd: (@Sendable () -> Void)?
         var reportsEnd = false
-        /// Called when the content is destroyed, before the observation counts as finished.
+        /// A function that is called when the content is destroyed, before the observation counts
+        /// as finished.
         var beforeFinished: (@Sendable () -> Void)?
-        /// Called when the source is gone.
+        /// A function that is called when the source is gone.
         var atSourceEnd: (@Sendable () -> Void)?
 
         init(core: Unmanaged<RegistryCore>, owner: WeakReference?) {
@@ -33,7 +37,8 @@ extension Observer {
             self.owner = owner
         }
 
-        /// Returns the extras whose address is in a tagged `home`.
+        /// Returns the extras whose address is in the word `home`. The lowest bit of `home` must be
+        /// set.
         static func at(_ home: UInt) -> Extras {
             // Safe: the observer owns a reference, and the caller holds the observer.
             unsafe Unmanaged<Extras>.fromOpaque(UnsafeRawPointer(bitPattern: home & ~1).unsafelyUnwrapped)
@@ -41,15 +46,16 @@ extension Observer {
         }
     }
 
-    /// The extras, if there are any. The core's lock guards them, except `unmanagedCore`.
+    /// The extras; nil if the observer has none. The core's lock guards their properties, except
+    /// `unmanagedCore`.
     final var extras: Extras? {
         // Acquire: pairs with the release in addExtras(owner:).
         let home = home.load(ordering: .acquiring)
         return home & 1 == 0 ? nil : Extras.at(home)
     }
 
-    /// Adds extras. Must be called once, under the core's lock, or before another thread has the
-    /// observer.
+    /// Adds extras with this owner, and returns them. Must be called once, under the core's lock,
+    /// or before another thread has the observer.
     @discardableResult
     final func addExtras(owner: WeakReference?) -> Extras {
         let extras = unsafe Extras(core: unmanagedCore, owner: owner)
@@ -73,22 +79,24 @@ extension Observer {
         body(extras ?? addExtras(owner: nil))
     }
 
-    /// Registers `body` to be called when the source is gone: on the thread that releases the
-    /// source, before the release returns, under no lock.
+    /// Registers `body`, which is called when the source is gone. The thread that releases the
+    /// source calls `body` under no lock, before the release returns.
     func atSourceEnd(_ body: @escaping @Sendable () -> Void) {
         core.lock.withLock { withExtrasLocked { $0.atSourceEnd = body } }
     }
 
-    /// Registers `body` to be called when the observation has ended and its content is destroyed,
-    /// before a thread that waits for the end of the observation returns. Must be called before the
-    /// observation begins. There is one `body` for each observation. (P8, P9)
+    /// Registers `body`, which is called when the observation has ended and its content is
+    /// destroyed. A thread that waits for the end of the observation returns only after that call.
+    /// Must be called before the observation begins. An observation has at most one such `body`.
+    /// (P8, P9)
     func beforeFinished(_ body: @escaping @Sendable () -> Void) {
         core.lock.withLock { withExtrasLocked { $0.beforeFinished = body } }
     }
 
-    /// Registers `body` to be called after the observation has ended: on the thread that ends it,
-    /// before that call returns, under no lock. `body` must run no user code and wait for nothing.
-    /// There is one `body` for each observation. Returns false if the observation has ended. (P8)
+    /// Registers `body`, which is called after the observation has ended. The thread that ends the
+    /// observation calls `body` under no lock, before its own call returns. `body` must run no user
+    /// code and wait for nothing. An observation has at most one such `body`. Returns true; or
+    /// false, and registers nothing, if the observation has ended already. (P8)
     func atEnd(_ body: @escaping @Sendable () -> Void) -> Bool {
         core.lock.withLock {
             guard isMarkedActive else { return false }
@@ -97,14 +105,16 @@ extension Observer {
         }
     }
 
-    /// Calls the body of `atEnd`, after the observation has ended.
+    /// Calls the `body` that was given to `atEnd`, if there is one. The observation must have
+    /// ended.
     func reportEnd() {
         // Most observers have none, and take no lock.
         guard let extras, core.lock.withLock({ extras.reportsEnd }) else { return }
         core.lock.withLock { extras.atEnd.take() }?()
     }
 
-    /// Handles the end of the source, which has ended the observation.
+    /// Called after the end of the source has ended the observation. Notifies the derived value to
+    /// which the observer belongs, or calls the `body` that was given to `atSourceEnd`.
     func sourceIsGone() {
         if isOfDerivedValue {
             // Safe: the content is destroyed only after this thread has retired the observer. It is
@@ -118,8 +128,8 @@ extension Observer {
         if let body { ThreadRecord.withUserCode { body() } }
     }
 
-    /// The object in the list of links that the observer holds; nil in another list. The
-    /// observation must not have ended. The caller must hold the core's lock.
+    /// The object that the observer holds, if the observer is in the list of links; nil if it is in
+    /// another list. The observation must not have ended. The caller must hold the core's lock.
     var witnessLocked: SourceWitness? {
         guard knownMark.list == .links else { return nil }
         // Safe: the content is destroyed only after the end, which takes the lock. It is a
@@ -138,22 +148,24 @@ extension Observer {
     /// `.cancelled`, or `.ownerDeleted` if the owner's `deinit` has begun. Nil if the observation
     /// has another owner, or none. The caller must hold the core's lock.
     ///
-    /// The caller must also hold `owner`, so that loading the reference never drops the last one.
+    /// The caller must also hold `owner`, so that this function never releases the last reference
+    /// to it.
     func endIfBoundLocked(to owner: AnyObject) -> ObservationEnd? {
         guard let reference = extras?.owner, reference.identity == ObjectIdentifier(owner) else { return nil }
         return reference.object == nil ? .ownerDeleted : .cancelled
     }
 
-    /// Whether the observation had an owner that is gone, or that was forgotten because the
-    /// observation has finished. The caller must hold no lock, because the check may drop the
-    /// owner's last reference.
+    /// Whether the observation had an owner that is dead. Also true if the observation had an owner
+    /// and has finished, because the reference to the owner is then released. The caller must hold
+    /// no lock, because the check may release the owner's last reference.
     var hasLostOwner: Bool {
         let owner = core.lock.withLock { extras?.owner }
         return owner.map { $0.isDead } ?? knownMark.contains(.ownerBound)
     }
 }
 
-/// The content of a derived value's observer. It is notified when the source is gone.
+/// An object that an observer in the list of links holds. If the observer belongs to a derived
+/// value, the object is notified when the source is gone.
 @usableFromInline
 internal class SourceWitness: @unchecked Sendable {
     // Unchecked: each subclass says how its properties are guarded.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Some observers are the library's own, and feed the observation of a user. The fed observation is
-// counted instead of such an observer, and ends when one of its observers is removed. (P8)
+// Some observers are made by the library, and *feed* an observation that the user has made: they
+// pass events on to it. The fed observation is counted instead of such an observer, and ends when
+// one of the observers that feed it is removed. (P8)
 
 extension Observer {
     /// Connects this observer to the observations of another core. They end when this observer is
@@ -35,9 +36,9 @@ extension Observer {
     /// The observation that the observer feeds, if `feed` was called with one observation.
     private var principal: Observer? { core.lock.withLock { extras?.principal } }
 
-    /// Ends this observation, which has begun, if `feeder` was removed from its source before. A
-    /// removal that comes before `feed`, or before this observation has begun, only ends `feeder`.
-    /// (P8)
+    /// Ends this observation if `feeder` was removed from its source already. Call it after `feed`,
+    /// and after this observation has begun: a removal that came before that has ended only
+    /// `feeder`. (P8)
     ///
     /// The end of `feeder`'s source is not a removal. The fed observations handle that themselves.
     /// (P12)
@@ -61,8 +62,8 @@ extension Observer {
 // MARK: - Counting
 
 extension Observer {
-    /// The observation that is counted for a live observer: its own, or the one that it feeds. Nil
-    /// if that observation has ended. The caller must hold no lock.
+    /// The observation that is counted for a live observer: its own, or the observation that it
+    /// feeds. Nil if the fed observation has ended. The caller must hold no lock.
     ///
     /// The fed observation may have ended before the observer that feeds it: the library ends the
     /// observer later, when it has destroyed the user's closure. (P8)

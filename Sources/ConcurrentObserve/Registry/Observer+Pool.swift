@@ -8,9 +8,9 @@ extension Observer {
     /// empty.
     ///
     /// - Parameter isOneOfMany: Whether to fill an empty pool with new observers, because the core
-    ///   has tens of thousands. If these were made one by one, they and their tokens would lie
-    ///   between the contexts of the closures. A notification, which reads the contexts in order,
-    ///   would then fetch twice as much memory.
+    ///   has tens of thousands of observers. If new observers were made one by one, they and their
+    ///   tokens would lie between the contexts of the closures. A notification, which reads the
+    ///   contexts in order, would then fetch twice as much memory.
     @inline(__always)
     static func recycled(isOneOfMany: Bool) -> Observer? {
         guard let item = ObserverPool.take() ?? (isOneOfMany ? ObserverPool.fill(makeForPool) : nil) else { return nil }
@@ -43,8 +43,8 @@ extension Observer {
         return unsafe token.takeRetainedValue()
     }
 
-    /// Initializes a recycled or new observer, which has no closure and no owner, for the core that
-    /// it has entered.
+    /// Initializes a recycled or new observer, which has no closure and no owner. `entry` is the
+    /// result of `enter` or `enterAhead`.
     @inline(__always)
     final func renew(_ entry: (mark: ObserverMark, home: UInt)) {
         index = 0
@@ -53,8 +53,8 @@ extension Observer {
         home.store(entry.home, ordering: .relaxed)
     }
 
-    /// Counts the references of the table and of the retirement in one step. The registration,
-    /// which must follow, counts the observer in the core.
+    /// Counts the references that the table and the retirement will own, in one step. The
+    /// registration, which must follow, counts the observer in the core.
     ///
     /// - Returns: The first values of its mark and its home.
     @inline(__always)

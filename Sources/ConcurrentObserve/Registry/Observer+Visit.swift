@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Observer {
-    /// Calls `call` with the address of an observer if the observer is live: a pass over one
-    /// observer. (P6, P8, P9)
+    /// Calls `call` with the address of one observer, if its observation has not ended. (P6, P8,
+    /// P9)
     ///
-    /// The caller must hold the observer. As in a walk, the frame's `current` keeps the closure.
+    /// The caller must keep the observer allocated. As in a walk over a table, the hazard pointer
+    /// `current` of the thread's frame keeps the closure during the call.
     @inlinable @inline(__always)
     static func visit(at address: UInt, _ call: (_ observer: UInt) -> Void) {
         // Safe: the frame is this pass's until the call returns.

@@ -2,35 +2,39 @@
 
 import Synchronization
 
-/// One observation: its mark, its content, its end. Tables and frames refer to it.
+/// One observation. Its *mark* says whether it has ended. Its *content* is the closure or the
+/// object that the source calls. Tables and frames refer to an observer by its address. A thread
+/// has a `Frame` for each notification that it is making; the frame's hazard pointer `current`
+/// names the observer that is being called.
 ///
 /// It has two lifetimes. The content, in most cases the user's closure, is destroyed when the
-/// observation has ended and no frame has the observer as `current`. The object itself, which has a
-/// few words, lives until every table that contained it is freed, and every token and handle is
+/// observation has ended and no frame names the observer in `current`. The object itself, which has
+/// a few words, lives until every table that contained it is freed, and every token and handle is
 /// released: each of them owns a reference.
 ///
-/// With the bytes that `malloc` adds, the object takes one cache line, and a walk reads the middle
-/// of that line. If the table exceeds the processor's caches, one more line costs as much as a
-/// notification. State that only few observations need is therefore in their `Extras`.
+/// With the bytes that `malloc` adds, the object takes one cache line, and a walk over a table
+/// reads the middle of that line. If the table exceeds the processor's caches, a second cache line
+/// would cost as much time as calling the observer. State that only few observations need is
+/// therefore in their `Extras`.
 @safe @usableFromInline
 internal class Observer: Retirable, @unchecked Sendable {
     // Unchecked: the core's lock guards `index` and the transitions of `mark`, except `finished`.
     // `content` is written before publication, and destroyed once, by `finish()`.
 
-    /// The `ObserverMark`. Walkers load it without the lock.
+    /// The raw value of the `ObserverMark`. A thread that walks a table loads it without the lock.
     @usableFromInline final let mark: Atomic<UInt32>
 
-    /// The index of the entry in the current table. Guarded by the core's lock.
+    /// The index of the observer's entry in the current table. The core's lock guards it.
     final var index: UInt32 = 0
 
-    /// The observer's content for its source. The `ObserverKind` of its list says which type it
-    /// has.
+    /// The closure or the object that the source calls. The `ObserverKind` of the observer's list
+    /// says which type it has.
     final var content = ContentStorage()
 
     /// The address of the core, which lives as long as the observer (see `BiasedReferenceCount`).
     /// If the lowest bit is set, it is the address of the `Extras`, which have the core's address.
-    /// It changes from the core to the extras at most once, under the core's lock. It is 0 while
-    /// the observer is in the pool.
+    /// The word changes from the core to the extras at most once, under the core's lock. It is 0
+    /// while the observer is in the pool.
     final let home: Atomic<UInt>
 
     @usableFromInline
@@ -59,8 +63,8 @@ internal class Observer: Retirable, @unchecked Sendable {
         unsafe UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque())
     }
 
-    /// The observer's mark, for bits that never change. To read other bits, the caller must hold
-    /// the core's lock.
+    /// The observer's mark. A caller that does not hold the core's lock may use only the bits that
+    /// never change.
     @usableFromInline final var knownMark: ObserverMark {
         // Relaxed: constant, or written under the lock that the caller holds.
         ObserverMark(rawValue: mark.load(ordering: .relaxed))
@@ -83,7 +87,8 @@ internal class Observer: Retirable, @unchecked Sendable {
 }
 
 extension Observer {
-    /// Counts an observer of the core. Returns the first values of its mark and its home.
+    /// Counts a new observer in the core; or retains the core for it, if the source is gone.
+    /// Returns the first values of the observer's mark and home.
     static func enter(_ core: borrowing RegistryCore) -> (mark: ObserverMark, home: UInt) {
         // Safe: the caller holds the core. Afterwards either the `BiasedReferenceCount` has counted
         // the observer, or the core is retained here.
@@ -94,8 +99,9 @@ extension Observer {
         return (.ownsCore, home)
     }
 
-    /// Releases the core and the extras of the observer. Must be called once for each core, by the
-    /// thread that has the last reference.
+    /// Counts in the core that the observer is gone, and releases the observer's extras. Must be
+    /// called once each time that the observer has entered a core, by the thread that has the last
+    /// reference to the observer.
     final func leaveCore() {
         // Relaxed: no other thread has the observer.
         if home.load(ordering: .relaxed) == 0 { return }
@@ -123,7 +129,7 @@ extension Observer {
         return home.load(ordering: .acquiring)
     }
 
-    /// The part of the source that it shares with its observations.
+    /// The core of the observer's source: the state that the source shares with its observations.
     final var core: RegistryCore {
         // Safe: it lives as long as the observer, which the caller holds.
         unsafe unmanagedCore.takeUnretainedValue()
@@ -143,7 +149,8 @@ extension Observer {
 internal final class VersionedObserver: Observer, @unchecked Sendable {
     // Unchecked: written before publication.
 
-    /// The version of the source when the observation began. Constant once published.
+    /// The version of the source when the observation began. It does not change after the observer
+    /// is published.
     @usableFromInline var since: UInt64 = 0
 
     @usableFromInline
@@ -169,8 +176,8 @@ internal final class VersionedObserver: Observer, @unchecked Sendable {
         return unsafe UnsafePointer<UInt64>(bitPattern: address &+ UInt(sinceOffset)).unsafelyUnwrapped.pointee
     }
 
-    /// Whether the observer at `address` receives the change to `version`: it must have begun
-    /// before.
+    /// Whether the observer at `address` receives the change to `version`: its observation must
+    /// have begun at an earlier version.
     @inlinable @inline(__always)
     static func receives(_ version: UInt64, at address: UInt) -> Bool {
         return since(at: address) < version

@@ -8,7 +8,8 @@ public import Synchronization
 @usableFromInline
 internal enum ObserverListIndex: UInt32, Sendable { case callbacks, mailboxes, links }
 
-/// A kind of observers: the list in which a source keeps them, and the type of their content.
+/// A kind of observers: the list in which a source keeps them, and the type of their content (the
+/// closure or the object that each observer holds).
 ///
 /// All code that makes, stores and walks the observers of a list uses the list's kind. The compiler
 /// therefore knows the type of the content: a `Callback`, or an object.
@@ -21,11 +22,11 @@ internal struct ObserverKind<Content: ~Copyable>: Sendable {
 }
 
 extension ObserverKind where Content: ~Copyable {
-    /// Closures that are called with an event.
+    /// The kind of the observers that hold a closure, which is called with each event.
     @inlinable @inline(__always)
     static func callbacks<Event>() -> ObserverKind where Content == Callback<Event> { ObserverKind(.callbacks) }
 
-    /// Mailboxes that receive the events.
+    /// The kind of the observers that hold a mailbox, which receives the events.
     @inlinable @inline(__always)
     static func mailboxes<Event>() -> ObserverKind where Content == HeldObject<EventReceiver<Event>> {
         ObserverKind(.mailboxes)
@@ -45,7 +46,8 @@ internal struct HeldObject<Object: AnyObject>: ~Copyable {
     init(_ object: Object) { self.object = object }
 }
 
-/// An observer during a walk: the thread's frame names it in `current`.
+/// An observer during a walk over a table: the hazard pointer `current` of the thread's frame names
+/// the observer.
 @safe @usableFromInline
 internal struct LentObserver<Content: ~Copyable>: ~Copyable {
     @usableFromInline let address: UInt
@@ -54,7 +56,7 @@ internal struct LentObserver<Content: ~Copyable>: ~Copyable {
     init(at address: UInt) { self.address = address }
 }
 
-/// A mailbox during a walk.
+/// An observer that holds a mailbox, during a walk over a table.
 @usableFromInline
 internal typealias LentMailbox<Event: Sendable> = LentObserver<HeldObject<EventReceiver<Event>>>
 
@@ -72,7 +74,7 @@ extension LentObserver where Content: ~Copyable {
         Observer.call(at: address, with: event)
     }
 
-    /// Calls `body` with the object that the observer holds. Counts no reference.
+    /// Calls `body` with the object that the observer holds. No reference is counted.
     @inlinable @inline(__always)
     borrowing func withObject<Object: AnyObject>(
         _ body: (Object) -> Void
@@ -84,32 +86,33 @@ extension LentObserver where Content: ~Copyable {
     }
 }
 
-/// The low bits of the word that has the address of the callbacks' table. They say which other
-/// observers a source may have.
+/// The low bits of the word that has the address of the callbacks' table (`ObserverList.head`).
+/// They say which other observers a source may have.
 ///
-/// Written under the core's lock, with that word; read without it. A reader sees an observer whose
-/// registration happened before. It may miss an observer that is registered at the same time, which
-/// P1 allows.
+/// They are written under the core's lock, and read without it. A reader sees the hint for an
+/// observer whose registration happened before. It may miss an observer that is registered at the
+/// same time, which P1 allows.
 @usableFromInline
 internal enum ListHints {
-    /// There may be mailboxes.
+    /// The source may have mailboxes.
     @inlinable static var mailboxes: UInt { 1 }
-    /// There may be links: observers of paths that lead on from a property, and of derived values
-    /// that depend on it.
+    /// The source may have links: observers of paths that lead on from a property, and of derived
+    /// values that depend on it.
     @inlinable static var links: UInt { 2 }
-    /// There may be observers whose mark is `flagged`.
+    /// The source may have observers whose mark is `flagged`.
     @inlinable static var flagged: UInt { 4 }
 
     /// The callbacks' table is large: the table and the memory that its closures read exceed the
     /// processor's caches.
     @inlinable static var large: UInt { 8 }
 
-    /// The hint bits of an address. Tables are allocated at multiples of sixteen.
+    /// All hint bits. A table is allocated at a multiple of sixteen, so these bits of its address
+    /// are 0.
     @inlinable static var mask: UInt { 15 }
 }
 
 extension ObserverList {
-    /// Whether there may be observers, in any list.
+    /// Whether the source may have observers, in any list.
     @inlinable @inline(__always)
     internal var isPossiblyObserved: Bool {
         // Relaxed: a hint.

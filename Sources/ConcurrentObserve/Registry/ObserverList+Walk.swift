@@ -3,14 +3,15 @@
 public import Synchronization
 
 extension ObserverList {
-    /// Calls `call` with every observer of a kind that is live when the walk reaches it. (P1, P6,
-    /// P15)
+    /// Calls `call` with every observer in the list of `kind` that is live when the walk reaches
+    /// it: its observation has not ended. (P1, P6, P15)
     ///
-    /// This is a pinned read. The read section lasts from the load of the head to the store of the
-    /// pin. The walk itself, and with it all user code, is outside. From the pin on, the table and
-    /// its observers stay allocated. From the store of `current` on, if the mark is still active,
-    /// the observer's closure stays alive. The article Protocol and memory model describes the
-    /// orderings. Where no fence is needed, they only restrain the compiler.
+    /// A walk uses two hazard pointers of the thread's frame: `pin` for the table, and `current`
+    /// for the observer that is being called. The read section lasts only from the load of the head
+    /// to the store of `pin`. The walk itself, and all user code, comes after it. Once `pin` is
+    /// stored, the table and its observers stay allocated. Once `current` is stored, the observer's
+    /// closure stays alive if the mark is still active. The article Protocol and memory model
+    /// describes the orderings. Where no fence is needed, they only restrain the compiler.
     ///
     /// - Complexity: O(*n*) in the entries of the table. At least half of them are live, except
     ///   after recent cancellations.
@@ -38,9 +39,9 @@ extension ObserverList {
         }
     }
 
-    /// Calls `call` with the closure of every observer whose observation began before a version,
-    /// and that is live when the walk reaches it. If the table's latest start is before the
-    /// version, one comparison is enough for all, and nothing is read from the observers. (P4)
+    /// Calls `call` with the closure of every observer that is live when the walk reaches it, and
+    /// whose observation began before `version`. If the table's `latestStart` is before `version`,
+    /// one comparison is enough for all observers, and nothing is read from them. (P4)
     @inlinable @inline(__always)
     internal borrowing func walkClosures(before version: UInt64, _ call: (borrowing LentClosure) -> Void) {
         unsafe withPinnedTable(of: .callbacks) { contents, frame in
@@ -75,7 +76,7 @@ extension ObserverList {
         }
     }
 
-    /// Returns the address of a list's table, or 0.
+    /// Returns the address of a list's current table; 0 if there is none.
     @inlinable @inline(__always)
     internal borrowing func loadHead(of list: ObserverListIndex) -> UInt {
         guard list == .callbacks else { return loadFurtherHead(of: list) }
@@ -92,7 +93,8 @@ extension TableContents {
         count.load(ordering: .acquiring)
     }
 
-    /// Calls `call` with the closure of every observer that is live when the walk reaches it.
+    /// Calls `call` with the closure of each observer among the first `count` entries that is live
+    /// when the walk reaches it. `frame` must pin the table.
     @inlinable @inline(__always)
     borrowing func visitClosures(
         _ count: Int,
@@ -107,11 +109,12 @@ extension TableContents {
     }
 
     /// Calls `call` with every observer that is live when the walk reaches it, and with its
-    /// closure. The frame must pin the table.
+    /// closure.
     ///
     /// - Parameters:
     ///   - count: The number of entries to visit, from `loadCount`.
-    ///   - fenced: Whether the barrier needs a fence.
+    ///   - frame: The frame of the walk. It must pin the table.
+    ///   - fenced: Whether the barrier after each store to `current` needs a fence.
     @inlinable @inline(__always)
     borrowing func visit(
         _ count: Int,
@@ -147,8 +150,8 @@ extension TableContents {
     }
 }
 
-/// The closure of an observer, in an entry of a table. A frame names the observer in `current` and
-/// pins the table.
+/// The closure of an observer, in an entry of a table. The thread's frame names the observer in
+/// `current`, and pins the table.
 @safe @usableFromInline
 internal struct LentClosure: ~Copyable {
     @usableFromInline let observer: UInt

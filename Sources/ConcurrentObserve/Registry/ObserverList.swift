@@ -5,17 +5,16 @@ import Synchronization
 /// The observers of one source. `ObserverRegistry` and properties embed it.
 ///
 /// It takes two words as long as it has no observers. A notification reads `head`, which has the
-/// address of the callbacks' table. All other operations use the core, which is made with the
-/// first observer: registration, the end, and the heads of the other lists. Hints in `head` say
-/// which of these may have observers, so a source without observers needs only one load for all
-/// lists.
+/// address of the callbacks' table. All other operations use the core (`RegistryCore`), which is
+/// made with the first observer. Hints in `head` say which lists may have observers, so a source
+/// without observers needs only one load for all lists.
 @usableFromInline
 internal struct ObserverList: ~Copyable, Sendable {
-    /// The address of the contents of the current table of the callbacks, or 0 without observers;
-    /// and the `ListHints`.
+    /// The address of the contents of the callbacks' current table, or 0 if there is none, combined
+    /// with the bits of `ListHints`.
     @usableFromInline let head = Atomic<UInt>(0)
 
-    /// The address of the core, to which this list owns a reference, or 0.
+    /// The address of the core, to which this list owns a reference; 0 until the core is made.
     @usableFromInline let coreAddress = Atomic<UInt>(0)
 
     @usableFromInline
@@ -32,7 +31,7 @@ internal struct ObserverList: ~Copyable, Sendable {
         if unsafe core._withUnsafeGuaranteedRef({ $0.countEndOfSource() }) { unsafe core.release() }
     }
 
-    /// The core, if there has been an observer.
+    /// The core; nil until it is made, with the first observer or for a label.
     var existingCore: RegistryCore? {
         // Acquire: pairs with the release in makeCore(label:).
         let address = coreAddress.load(ordering: .acquiring)
@@ -46,7 +45,8 @@ internal struct ObserverList: ~Copyable, Sendable {
     @usableFromInline
     borrowing func core(label: String = "") -> RegistryCore { existingCore ?? makeCore(label: label) }
 
-    /// Makes an observer of this source, without its closure. The caller must register it next.
+    /// Makes or recycles an observer of this source. The caller must store its closure, and
+    /// register it next.
     @usableFromInline
     borrowing func makeObserverToRegister() -> Observer {
         withCore { core in
@@ -56,7 +56,8 @@ internal struct ObserverList: ~Copyable, Sendable {
         }
     }
 
-    /// Makes an observer of this source, without its closure, that is not registered.
+    /// Makes or recycles an observer of this source. The caller stores its closure, and registers
+    /// it.
     @usableFromInline
     borrowing func makeObserver(owner: WeakReference? = nil) -> Observer {
         withCore { core in
@@ -68,7 +69,8 @@ internal struct ObserverList: ~Copyable, Sendable {
         }
     }
 
-    /// Makes an observer of a kind, with its content, that is not registered.
+    /// Makes an observer of this source in the list of `kind`, and stores `content` in it. The
+    /// caller registers it.
     @inlinable
     borrowing func makeObserver<Content: ~Copyable>(
         of kind: ObserverKind<Content>,
@@ -85,15 +87,15 @@ internal struct ObserverList: ~Copyable, Sendable {
         withCore { Observer(core: $0, owner: owner, ObserverMark(list)) }
     }
 
-    /// Makes an observer of a source whose changes have versions, without its closure, that is not
-    /// registered.
+    /// Makes an observer of this source, whose changes have versions. The caller stores the
+    /// observer's content, and registers it. `marks` are added to its mark.
     @usableFromInline
     borrowing func makeVersionedObserver(owner: WeakReference? = nil, _ marks: ObserverMark = []) -> VersionedObserver {
         withCore { VersionedObserver(core: $0, owner: owner, marks) }
     }
 
-    /// Makes an observer of a kind for a source whose changes have versions, with its content, that
-    /// is not registered.
+    /// Makes an observer of this source, whose changes have versions, in the list of `kind`, and
+    /// stores `content` in it. The caller registers it.
     @inlinable
     borrowing func makeVersionedObserver<Content: ~Copyable>(
         of kind: ObserverKind<Content>,
@@ -106,7 +108,8 @@ internal struct ObserverList: ~Copyable, Sendable {
         return observer
     }
 
-    /// Calls `body` with the core, which is made on first use. Counts no reference.
+    /// Calls `body` with the core, which is made on first use, and returns the result. No reference
+    /// is counted.
     @inline(__always)
     private borrowing func withCore<Result>(_ body: (RegistryCore) -> Result) -> Result {
         // Acquire: pairs with the release in makeCore(label:).
@@ -138,15 +141,16 @@ internal struct ObserverList: ~Copyable, Sendable {
         return unsafe Unmanaged<RegistryCore>.fromOpaque(UnsafeRawPointer(bitPattern: original)!).takeUnretainedValue()
     }
 
-    /// Returns the address of the table of the mailboxes or of the links; 0 if there is none.
-    /// Counts no reference. (P15)
+    /// Returns the address of the table of the mailboxes or of the links; 0 if there is none. No
+    /// reference is counted. (P15)
     @usableFromInline
     borrowing func loadFurtherHead(of list: ObserverListIndex) -> UInt {
         // Acquire: pairs with the release in replaceTableLocked(of:by:).
         withExistingCore { unsafe $0.furtherHead(of: list).pointee.load(ordering: .acquiring) } ?? 0
     }
 
-    /// Calls `body` with the core, if there is one. Counts no reference.
+    /// Calls `body` with the core, and returns the result; returns nil if no core is made yet. No
+    /// reference is counted.
     @inline(__always)
     private borrowing func withExistingCore<Result>(_ body: (RegistryCore) -> Result) -> Result? {
         // Acquire: pairs with the release in makeCore(label:).
@@ -157,7 +161,7 @@ internal struct ObserverList: ~Copyable, Sendable {
             ._withUnsafeGuaranteedRef { body($0) }
     }
 
-    /// Ends every observation. Called last in the source's life. (P12)
+    /// Ends every observation of the source. The source calls it last, in its `deinit`. (P12)
     ///
     /// - Parameter reason: The reason that listeners for the end receive.
     borrowing func endSource(_ reason: ObservationEnd = .sourceDeleted) {
@@ -168,7 +172,7 @@ internal struct ObserverList: ~Copyable, Sendable {
 }
 
 extension ObserverList {
-    /// Whether mailboxes may receive the events.
+    /// Whether the source may have mailboxes, which receive the events.
     @inlinable @inline(__always)
     internal var mayHaveMailboxes: Bool { mayHave(ListHints.mailboxes) }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The state of an observation that walks, tokens and the reclamation thread need: whether it has
-/// ended and how, and flags. One word, which walkers load without the lock.
+/// Says whether an observation has ended and how, and has flags of its observer. It is one word,
+/// which a thread that walks a table loads without the core's lock.
 @usableFromInline
 internal struct ObserverMark: OptionSet, Sendable {
     @usableFromInline let rawValue: UInt32
@@ -38,12 +38,13 @@ internal struct ObserverMark: OptionSet, Sendable {
     /// The observer is a `VersionedObserver`.
     @inlinable static var versioned: ObserverMark { ObserverMark(rawValue: 4096) }
 
-    /// The observer is the link of a derived value that is observed. It is counted, but not
-    /// removed, with the observations of the source.
+    /// The observer belongs to an observed derived value, which depends on the source. It is
+    /// counted, but not removed, with the observations of the source.
     static var isOfDerivedValue: ObserverMark { ObserverMark(rawValue: 8_192) }
 
-    /// The observer is inline, and belongs to an observation of several properties together or to a
-    /// path of several steps. A commit also calls it under the commit's locks. (P21)
+    /// The observer is inline (is called on the thread that makes the change), and belongs to an
+    /// observation of several properties together or to a path of several steps. A commit also
+    /// calls it under the commit's locks. (P21)
     static var isCombined: ObserverMark { ObserverMark(rawValue: 16_384) }
 
     /// The observer, which belongs to an observation of several properties together or to a path,
@@ -53,12 +54,12 @@ internal struct ObserverMark: OptionSet, Sendable {
 
     /// The position of the list's two bits.
     @inlinable static var listShift: UInt32 { 8 }
-    /// The token belongs to the library: its release is not counted.
+    /// The token belongs to the library: its release is not counted for the diagnostics.
     static var hasLibraryToken: ObserverMark { ObserverMark(rawValue: 1 << 18) }
 
     /// The position of the `ObservationEnd`, which has two bits.
     @inlinable static var endShift: UInt32 { 16 }
-    /// The position of the time of the beginning, which has the 12 highest bits.
+    /// The position of the time at which the observation began. The time has the 12 highest bits.
     static var beginningShift: UInt32 { 20 }
 }
 
@@ -67,11 +68,11 @@ extension ObserverMark {
     @inlinable @inline(__always)
     func contains(_ other: ObserverMark) -> Bool { rawValue & other.rawValue == other.rawValue }
 
-    /// The mark of an observer in a list.
+    /// Makes the mark of an observer in this list.
     @inlinable @inline(__always)
     init(_ list: ObserverListIndex) { self.init(rawValue: list.rawValue << Self.listShift) }
 
-    /// The list of the source that contains the observer.
+    /// The list in which the source keeps the observer.
     @usableFromInline
     var list: ObserverListIndex {
         switch rawValue >> Self.listShift & 3 {
@@ -81,12 +82,13 @@ extension ObserverMark {
         }
     }
 
-    /// Returns the mark of the same observation, ended.
+    /// Returns the mark that this observer has after its observation has ended for `reason`.
     func ended(_ reason: ObservationEnd) -> ObserverMark {
         ObserverMark(rawValue: rawValue & ~Self.active.rawValue | reason.rawValue << Self.endShift)
     }
 
-    /// How the observation ended. Only meaningful if it has ended.
+    /// The reason for which the observation ended. It is only meaningful if the observation has
+    /// ended.
     var end: ObservationEnd {
         // Safe to force: only `ended(_:)` writes these bits, and 0 is a reason.
         ObservationEnd(rawValue: rawValue >> Self.endShift & 3)!

@@ -26,8 +26,11 @@
 //    the entry, then the count with release, which pairs with the acquire in `loadCount`. If the
 //    table is full, `replaceTableLocked` first publishes another one, by a release of the list's
 //    head. `settle` retires the replaced table after the unlock.
-// 3. `ObserverRegistry.notify` calls the closure, in the walk below. If there are mailboxes,
-//    `deliverWithMailboxes` enqueues and wakes before that walk, and drains after it. (P1)
+// 3. `ObserverRegistry.notify` calls the closure during a *walk*: a pass over the entries of a
+//    table. A thread has a *frame* (`Frame`) for each notification that it is making. The frame's
+//    hazard pointer `pin` protects the table, and its hazard pointer `current` names the observer
+//    that is being called. If there are mailboxes, `deliverWithMailboxes` enqueues and wakes before
+//    the walk, and drains after it. (P1)
 // 4. `Observer.end` calls `RegistryCore.end`. Under the same lock, `tombstoneLocked` marks the
 //    entry, and then `markEndedLocked` the observer. A notification that begins later does not call
 //    it. (P8) The end of the source is `RegistryCore.endSource`: it removes all tables, and marks
@@ -84,14 +87,16 @@ extension ObserverRegistry {
     /// Calls every observer with `event`, on this thread, in the order of registration. (P1, P6,
     /// P15)
     ///
-    /// First it wakes the mailboxes of sequences, and of deliveries on queues and actors. Then it
-    /// calls the inline observers, then the serial ones.
+    /// First it puts the event into the mailboxes of sequences, of deliveries on queues and actors,
+    /// and of serial deliveries. Then it calls the inline observers (those without a mailbox), and
+    /// then the observers of the serial deliveries.
     ///
     /// Any thread, also inside a callback. Notifications by several threads run at the same time,
-    /// and so do the callbacks of one observer. After the thread's first use, and up to eight
-    /// nested notifications, it takes no lock, executes no atomic read-modify-write, counts no
-    /// reference and allocates nothing. An observer that a callback registers is not called for
-    /// this event. An observer that a callback cancels is no longer called.
+    /// and so do the callbacks of one observer. Calling the inline observers takes no lock,
+    /// executes no atomic read-modify-write, counts no reference and allocates nothing, except at
+    /// the thread's first use, and in more than eight nested notifications. An observer that a
+    /// callback registers is not called for this event. An observer that a callback cancels is no
+    /// longer called.
     ///
     /// - Complexity: O(*n*) in the observers.
     @inlinable
@@ -100,18 +105,18 @@ extension ObserverRegistry {
         deliver(event)
     }
 
-    /// Calls every observer with `event`. It is out of line, so that an asynchronous caller never
-    /// keeps a thread's address across a suspension. It is compiled once for all types of event: it
-    /// receives the event's address and passes it to each closure. Code that is specialized for one
-    /// type of event would copy the event for each closure.
+    /// Calls every observer with `event`. This function is out of line, so that an asynchronous
+    /// caller never keeps a thread's address across a suspension. It is compiled once for all types
+    /// of event: it receives the event's address and passes it to each closure. Code that is
+    /// specialized for one type of event would copy the event for each closure.
     @usableFromInline @inline(never)
     internal func deliver(_ event: Event) {
         if observers.mayHaveMailboxes { return deliverWithMailboxes(event) }
         observers.walkClosures { closure in closure(event) }
     }
 
-    /// Calls every observer with `event`, the mailboxes included. It is out of line, so that a
-    /// delivery without mailboxes keeps nothing for the steps after the walk.
+    /// Puts `event` into the mailboxes, and calls every observer with it. This function is out of
+    /// line, so that a delivery without mailboxes keeps nothing for the steps after the walk.
     @inline(never)
     private func deliverWithMailboxes(_ event: Event) {
         observers.enqueue(event)

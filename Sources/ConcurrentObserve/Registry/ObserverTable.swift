@@ -4,24 +4,25 @@ import Synchronization
 
 /// The observers of one list of a source, in the order of registration. A notification walks it.
 ///
-/// A table only grows at its end. An entry has the observer's address and its closure. A cancelled
-/// entry keeps the address, with a bit set, because the table owns a reference to every observer
-/// that it ever contained, and releases all of them when it is freed. Entries are not reused: a
-/// full table is replaced.
+/// A table only grows at its end. An entry has the observer's address and its closure. When the
+/// observation has ended, the entry keeps the address, with a bit set, because the table owns a
+/// reference to every observer that it ever contained, and releases all of them when it is freed.
+/// Entries are not reused: a full table is replaced.
 @safe internal final class ObserverTable: Retirable, @unchecked Sendable {
     // Unchecked: the count and the entries' words are atomic; they are written under the core's
     // lock. The rest is constant once published.
 
-    /// The number of entries, then the entries: the memory that walkers read.
+    /// The memory that a walk over the table reads: the number of entries, and the entries.
     let contents: UnsafeMutablePointer<TableContents>
     let capacity: Int
 
-    /// The number of entries, and the number of entries whose observations have not ended in this
-    /// table. Guarded by the core's lock.
+    /// The number of entries. The core's lock guards it.
     private(set) var count = 0
+    /// The number of entries that are *live*: their observations have not ended while this table
+    /// was the current one. The core's lock guards it.
     private(set) var live = 0
 
-    /// Makes a table.
+    /// Makes a table with room for `capacity` entries.
     ///
     /// - Parameter survivors: A table whose live observers the new table takes over. The caller
     ///   must hold the core's lock.
@@ -60,7 +61,7 @@ import Synchronization
         place(observer)
     }
 
-    /// Writes an entry. The table must own a reference to the observer already.
+    /// Writes the next entry. The table must own a reference to the observer already.
     @inline(__always)
     private func place(_ observer: Observer) {
         let entry = unsafe contents.pointee.entry(count)
@@ -85,12 +86,14 @@ import Synchronization
         }
     }
 
-    /// Counts an observation that has ended in this table. The caller must hold the core's lock.
+    /// Counts that an observation has ended while this table was the current one. The caller must
+    /// hold the core's lock.
     func countEndLocked() {
         live -= 1
     }
 
-    /// Whether at least half of the entries are dead. The caller must hold the core's lock.
+    /// Whether the observations of at least half of the entries have ended. The caller must hold
+    /// the core's lock.
     var isHalfDead: Bool { count - live >= live }
 
     /// Marks an observer's entry as ended. The caller must hold the core's lock.
@@ -115,8 +118,7 @@ import Synchronization
         for index in 0..<count { unsafe body(contents.pointee.entry(index).pointee) }
     }
 
-    /// Calls `body` with the observers whose observations have not ended in this table. The caller
-    /// must hold the core's lock.
+    /// Calls `body` with the observers of the live entries. The caller must hold the core's lock.
     ///
     /// - Parameter fetchingAhead: Whether to prefetch observers while `body` runs for earlier ones,
     ///   because `body` writes to them.

@@ -4,15 +4,16 @@ import Synchronization
 
 // The caller of each of these must hold the lock.
 extension RegistryCore {
-    /// Adds `step` to the number of live observers that are `flagged`. Publishes the hint for
-    /// walkers when that number becomes 0 or 1.
+    /// Adds `step` (1 or -1) to the number of live observers that are `flagged`. Publishes the hint
+    /// for walkers when that number becomes 0 or 1.
     func countFlaggedLocked(_ step: Int) {
         flagged += step
         if flagged <= 1 { publishHeadLocked() }
     }
 
-    /// Counts the end of an observation in its table. Returns true if so many entries are dead now
-    /// that the reclamation thread should replace the table.
+    /// Counts that an observation, whose observer has this mark, has ended in `table`. Returns true
+    /// if the observations of so many entries have ended that the reclamation thread should replace
+    /// the table.
     @inline(__always)
     func forget(_ mark: ObserverMark, in table: ObserverTable) -> Bool {
         table.countEndLocked()
@@ -72,9 +73,9 @@ extension RegistryCore {
         return isFed ? Set(counted.map(\.address)).count : counted.count
     }
 
-    /// The observation that is counted instead of an observer that feeds this core: a live
-    /// observation of this core, or the one that this observation feeds. Nil if there is none. Ends
-    /// observations whose owners are dead. (P13)
+    /// The observation that is counted instead of an observer that feeds the observations of this
+    /// core: a live observation of this core, or the observation that it feeds in turn. Nil if
+    /// there is none. Ends observations whose owners are dead. (P13)
     var countedAsFed: Observer? {
         sweepOwners()
         for observer in liveObservers() {
@@ -99,9 +100,9 @@ extension RegistryCore {
         }
     }
 
-    /// Whether the observer at `address` is in a current table, even if its observation has ended.
-    /// Also true if a live observer in these tables feeds another core that has it: the user's
-    /// observer of a path is found in this way.
+    /// Whether a current table contains the observer at `address`, even if its observation has
+    /// ended. Also searches the cores whose observations are fed by a live observer in these tables
+    /// (see `Observer.feed`). In this way it finds the user's observer of a path.
     func has(observerAt address: UInt) -> Bool {
         let (isFound, others) = lock.withLock { () -> (Bool, [Observer]) in
             var isFound = false

@@ -53,8 +53,8 @@ extension RegistryCore {
         }
     }
 
-    /// Ends every observation of a source that is gone. There will be no others, and the core no
-    /// longer uses the source's memory.
+    /// Ends every observation, because the source is gone. No observation begins after that, and
+    /// the core no longer uses the source's memory.
     ///
     /// - Returns: The work that the caller must do under no lock.
     func endSource(_ reason: ObservationEnd) -> DeferredEnds {
@@ -75,13 +75,14 @@ extension RegistryCore {
         }
     }
 
-    /// Marks the entry and its observer as ended. The caller must hold the lock.
+    /// Marks an observer and its entry in the current table as ended. The caller must hold the
+    /// lock.
     ///
     /// The entry is marked first. A thread whose `cancel()` finds the observer marked returns
     /// without the lock, and its next notification must find the entry marked. (P8)
     ///
-    /// - Returns: Whether so many entries are dead now that the reclamation thread should replace
-    ///   the table.
+    /// - Returns: True if the observations of so many entries have ended that the reclamation
+    ///   thread should replace the table.
     private func endLocked(_ observer: Observer, _ reason: ObservationEnd) -> Bool {
         let mark = observer.knownMark
         if mark.contains(.isCombined) {
@@ -122,7 +123,8 @@ extension RegistryCore {
         removeAll { observer in isChosen(observer) ? observer.endIfBoundLocked(to: owner) : nil }
     }
 
-    /// Ends the observations with this owner that other observers feed: those of groups. (P8)
+    /// Ends the observations with this owner that observers of this source feed: the observations
+    /// of groups. (P8)
     private func removeAllFed(boundTo owner: AnyObject, where isChosen: (Observer) -> Bool) {
         for observer in liveObservers(where: { isChosen($0) && $0.extras?.dependents != nil }) {
             observer.dependents?.removeAll(boundTo: owner)
@@ -160,8 +162,8 @@ extension RegistryCore {
     }
 }
 
-/// The registries that have owner-bound observers, so that `drain` can find dead owners everywhere.
-/// (P13)
+/// The cores that have owner-bound observers (their observations end with an owner). The library's
+/// `drain` finds dead owners in all of them, with `sweep()`. (P13)
 internal final class OwnerWatch: @unchecked Sendable {
     // Unchecked: `cores` is guarded by `lock`.
     static let shared = OwnerWatch()
@@ -173,8 +175,8 @@ internal final class OwnerWatch: @unchecked Sendable {
 
     private init() {}
 
-    /// Adds a core, whose lock the caller holds. The lock of the watch is taken inside that lock,
-    /// never the other way round.
+    /// Adds a core, whose lock the caller holds. The lock of this object is taken inside the core's
+    /// lock, never the other way round.
     func add(_ core: RegistryCore) { lock.withLock { cores[ObjectIdentifier(core)] = WeakCore(core: core) } }
     func remove(_ core: RegistryCore) { _ = lock.withLock { cores.removeValue(forKey: ObjectIdentifier(core)) } }
 

@@ -2,11 +2,11 @@
 
 import Synchronization
 
-/// The state that a source of notifications shares with its observations: the lock for
-/// registrations and ends, and the current tables.
+/// The state that a source shares with its observations: the lock for registrations and ends, the
+/// current tables, and the counts of observers.
 ///
-/// The source and the observations, which may outlive it, share one reference: see
-/// `BiasedReferenceCount`. The core does not keep the source alive. (P11)
+/// The observations may outlive the source. The source and its observations share one reference to
+/// the core: see `BiasedReferenceCount`. The core does not keep the source alive. (P11)
 @usableFromInline
 @safe internal final class RegistryCore: Retirable, @unchecked Sendable {
     // Unchecked: everything mutable is guarded by `lock`, or atomic.
@@ -17,37 +17,40 @@ import Synchronization
     /// The word in which the source keeps the address of the callbacks' table; nil once the
     /// source is gone. Guarded by `lock`.
     var head: UnsafePointer<Atomic<UInt>>?
-    /// The addresses of the other lists' tables, or 0. Written under the lock, read without it.
+    /// The address of the mailboxes' table, or 0. It is written under the lock, and read without
+    /// it.
     let mailboxHead = Atomic<UInt>(0)
+    /// The address of the links' table, or 0. It is written under the lock, and read without it.
     let linkHead = Atomic<UInt>(0)
-    /// The lists' tables. They are loaded and stored in one step each, so the compiler adds no
-    /// check for exclusive access.
+    /// The current table of each list; nil if the list has none. A table is loaded or stored in one
+    /// step, so the compiler adds no check for exclusive access.
     var (callbackTable, mailboxTable, linkTable) = (ObserverTable?.none, ObserverTable?.none, ObserverTable?.none)
     var ownerBound = 0
     /// The number of registered observers that `references` does not count: their mark is
     /// `isCountedAhead`. Guarded by `lock`.
     private var countedAhead = 0
-    /// The number of observers whose mark is `flagged`.
+    /// The number of live observers whose mark is `flagged`.
     var flagged = 0
     var registrationsSinceSweep = 0
-    /// The number of registrations between two sweeps. It is the number of observers that were
-    /// alive after the last sweep, so the cost of a sweep is spread evenly.
+    /// The number of registrations between two sweeps: see `sweepOwners()`. It is the number of
+    /// observers that were live after the last sweep, or `smallestSweepInterval` if that is larger.
+    /// A sweep therefore costs each registration only O(1).
     var sweepInterval = smallestSweepInterval
-    /// Observers that removals have ended, and that may feed observations which have not ended yet.
-    /// Guarded by `lock`.
+    /// The first of the removals that are not complete: the observations that their observers feed
+    /// may not have ended yet. See `EndedFeeders`. Guarded by `lock`.
     var endings: EndedFeeders?
 
-    /// Whether the core is on its way to the reclamation thread, because many entries are dead.
-    /// Guarded by `lock`.
+    /// Whether the core is handed to the reclamation thread, because the observations of many
+    /// entries have ended. Guarded by `lock`.
     var isUntidy = false
 
-    /// Counts the owners of the core. It is last in memory, because its second count is used by
-    /// other threads than all properties above.
+    /// Counts the owners of the core. It is the last stored property, so that its second count,
+    /// which the library's threads write, shares no cache line with the properties above.
     let references = BiasedReferenceCount()
 
     static let smallestCapacity = 8
-    /// The largest capacity that a table gets because of dead entries. A walk skips this number of
-    /// dead entries in a fraction of a microsecond.
+    /// The largest capacity that a table gets because of *dead* entries: entries whose observations
+    /// have ended. A walk skips this number of dead entries in a fraction of a microsecond.
     static let mostRoomForChurn = 512
     static let smallestSweepInterval = 32
     /// The least capacity of a table that sets the hint `large`. A table with this number of
@@ -129,8 +132,9 @@ import Synchronization
         return replaceTableLocked(of: list, by: ObserverTable(capacity: capacityAfter(present), survivors: present))
     }
 
-    /// Publishes a complete table of a list, or none. Returns the replaced table, which the caller
-    /// must retire. The caller must hold the lock.
+    /// Makes `successor`, which is complete, the current table of a list; nil leaves the list
+    /// without a table. Returns the replaced table, which the caller must retire. The caller must
+    /// hold the lock.
     func replaceTableLocked(of list: ObserverListIndex, by successor: ObserverTable?) -> ObserverTable? {
         let replaced = table(of: list)
         setTable(of: list, to: successor)
@@ -173,11 +177,13 @@ import Synchronization
         max(Self.smallestCapacity, count * 2)
     }
 
-    /// Returns the capacity for the successor of a full table, with one more observer.
+    /// Returns the capacity of the table that replaces a full table, so that there is room for
+    /// another observer.
     ///
-    /// If churn has filled a table with dead entries, its successor is larger, up to a limit, until
-    /// the reclamation thread replaces it. Each replacement counts a reference to every survivor,
-    /// on cache lines that the reclamation thread wrote when it freed the last table.
+    /// If a table is full of dead entries, the new table is larger than its live observers need, up
+    /// to `mostRoomForChurn`. It is then replaced less often. Each replacement counts a reference
+    /// to every live observer, on cache lines that the reclamation thread wrote when it freed the
+    /// last table.
     private func capacityAfter(_ table: ObserverTable?) -> Int {
         guard let table else { return Self.smallestCapacity }
         let capacity = capacity(for: table.live + 1)
@@ -192,17 +198,19 @@ import Synchronization
 
     // MARK: Retirable
 
-    /// A core is handed to the reclamation thread to replace its tables, not to be freed.
+    /// The reclamation thread may call `reclaim()` at once: that call replaces tables, and does not
+    /// free the core.
     override var hold: Hold { .nothing }
 
-    /// Identifies the core's observers among all items that wait to be destroyed.
+    /// The address that identifies this source among the sources of all retired items.
     override var sourceAddress: UInt { UInt(bitPattern: ObjectIdentifier(self)) }
 
-    /// Replaces each table in which at least half of the entries are dead by a smaller one, or by
-    /// none. Called on the reclamation thread.
+    /// Replaces each table in which at least half of the entries are dead: by a smaller table, or
+    /// by none. The reclamation thread calls it.
     ///
-    /// Ending an observation does not replace tables: an end needs no memory, and churn should not
-    /// replace a table each time.
+    /// The thread that ends an observation does not replace the table, for two reasons. An end must
+    /// need no memory. And a program that begins and ends many observations should not replace a
+    /// table each time.
     override func reclaim() {
         var replaced = lock.withLock { () -> RetiredTables in
             isUntidy = false
@@ -215,8 +223,8 @@ import Synchronization
         replaced.retire()
     }
 
-    /// Replaces a list's table by a compacted copy of its live observers, or by none. Returns the
-    /// replaced table. The caller must hold the lock.
+    /// Replaces a list's table by a table that has only its live observers, or by none if there are
+    /// none. Returns the replaced table. The caller must hold the lock.
     private func tidy(_ table: ObserverTable, of list: ObserverListIndex) -> ObserverTable? {
         guard table.live > 0 else { return replaceTableLocked(of: list, by: nil) }
         return replaceTableLocked(of: list, by: ObserverTable(capacity: capacity(for: table.live), survivors: table))

@@ -2,12 +2,12 @@
 
 public import Synchronization
 
-/// The memory of a table that walkers read, in one block: the count, the latest start, and the
-/// entries.
+/// The memory of a table that walks over it read, in one block: the number of entries,
+/// `latestStart`, and the entries.
 @usableFromInline
 internal struct TableContents: ~Copyable {
     @usableFromInline let count: Atomic<Int>
-    /// The latest version of the source at which an observation of the entries began; 0 if the
+    /// The highest version of the source at which an observation in this table began; 0 if the
     /// source has no versions.
     @usableFromInline let latestStart: Atomic<UInt64>
 
@@ -41,11 +41,11 @@ extension TableContents {
 /// The observer owns the closure: the words here are borrowed.
 @usableFromInline
 internal struct TableEntry: ~Copyable {
-    /// The observer's address, and `Mark` bits. Written under the core's lock; walkers load it
-    /// without the lock.
+    /// The observer's address, and `Mark` bits. It is written under the core's lock; a walk loads
+    /// it without the lock.
     @usableFromInline let word = Atomic<UInt>(0)
 
-    /// The observer's content. Written before the entry is published.
+    /// The words of the observer's content. They are written before the entry is published.
     @usableFromInline var content = ContentStorage()
 
     @usableFromInline
@@ -82,7 +82,8 @@ extension TableEntry {
         word.load(ordering: .relaxed) & ~Mark.all == other
     }
 
-    /// Makes walkers read the observer's own mark. The caller must hold the core's lock.
+    /// Sets the bit `Mark.replaced`, so that walks read the observer's own mark. The caller must
+    /// hold the core's lock.
     func markReplacedLocked() {
         // Relaxed, both: the lock orders this before the end of any observation that will not be
         // marked in this table. The heavy barrier orders it for walkers, as in
@@ -90,13 +91,13 @@ extension TableEntry {
         word.store(word.load(ordering: .relaxed) | Mark.replaced, ordering: .relaxed)
     }
 
-    /// Prefetches the observer, whose reference is released soon.
+    /// Prefetches the observer's memory, because the reference to the observer is released soon.
     func fetchObserver() {
         // Relaxed: an address only.
         SwiftRuntime.prefetch(word.load(ordering: .relaxed) & ~Mark.all)
     }
 
-    /// Prefetches the observer, unless its observation ended in this table.
+    /// Prefetches the observer's memory, unless its observation ended in this table.
     @inline(__always)
     func fetchLiveObserver() {
         // Relaxed: an address only.
@@ -121,7 +122,8 @@ extension TableEntry {
         unsafe (UnsafeRawPointer(entry) + MemoryLayout<UInt>.size).assumingMemoryBound(to: ContentStorage.self)
     }
 
-    /// Whether the observation has not ended. A frame must name the observer in `current`.
+    /// Whether the observation has not ended. The calling thread's frame must name the observer in
+    /// its hazard pointer `current`.
     @inlinable @inline(__always)
     var isActive: Bool {
         // Relaxed: the asymmetric barrier orders it after the store of `current`; publication made
