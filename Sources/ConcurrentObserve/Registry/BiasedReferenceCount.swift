@@ -2,8 +2,8 @@
 
 import Synchronization
 
-/// Counts the owners that share the one reference to a source's core: the source, and its
-/// observers.
+/// Counts the owners that share the one reference to a source's core (`RegistryCore`): the source,
+/// and its observers.
 ///
 /// Observers are made on the threads that register them, and destroyed on the library's threads.
 /// With Swift's reference count, each observer would move the count's cache line from one processor
@@ -27,8 +27,8 @@ internal struct BiasedReferenceCount: ~Copyable, Sendable {
 
     /// Counts an observer that is being made. The caller must hold the core during the call.
     ///
-    /// - Returns: True if the observer is counted; false if the source is gone. Then the observer
-    ///   must own a reference to the core itself.
+    /// - Returns: True if the observer is counted. False if the source is gone: then the observer
+    ///   must own a reference to the core.
     borrowing func retain() -> Bool {
         // Relaxed: the caller's reference keeps the core until the observer is published or
         // dropped; the two counts are combined in `balance`.

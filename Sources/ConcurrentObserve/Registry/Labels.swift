@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The labels of observations, by the addresses of their observers: a thread's frame names the
-/// observer that is called by its address. A label is kept until the observation's closure is
+/// The labels of observations, by the addresses of their observers. A thread's frame has only the
+/// address of the observer that is being called. A label is kept until the observation's closure is
 /// destroyed.
 internal final class LabelledObservations: @unchecked Sendable {
     // Unchecked: `labels` is guarded by `lock`.
@@ -67,13 +67,13 @@ internal final class LabelledRegistries: @unchecked Sendable {
     private let lock = Lock()
     private var cores: [WeakCore] = []
     /// When `cores` has this many entries, the entries of sources that are gone are removed. The
-    /// number is then set to twice the number of entries that are left.
+    /// number is then set to twice the number of entries that are left, but at least 64.
     private var pruningCount = 64
 
     private init() {}
 
-    /// Adds the core of a registry or a property, without retaining it. Any thread; the caller must
-    /// hold no lock.
+    /// Adds the core (`RegistryCore`) of a registry or a property, without retaining it. Any
+    /// thread; the caller must hold no lock.
     ///
     /// - Complexity: O(1) amortised.
     static func add(_ core: RegistryCore) { withCores { $0.append(WeakCore(core: core)) } }

@@ -99,7 +99,8 @@ package final class ObservationScope: @unchecked Sendable {
 package struct MadeObservation: Sendable {
     let observer: Observer
     let number: Int
-    /// The type of the source's values or events; nil if the source is a list of the library's own.
+    /// The type of the source's values or events; nil if the source is a list that only the library
+    /// uses.
     let value: (any Sendable.Type)?
     /// The description that the scope's `origin` returned.
     package let origin: any Sendable

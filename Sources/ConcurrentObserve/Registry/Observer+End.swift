@@ -38,8 +38,8 @@ extension Observer {
         return true
     }
 
-    /// The item by which the observer is retired; it owns one reference to the observer. Must be
-    /// read once, by the thread that has ended the observation.
+    /// The item by which the observer is retired (handed over for reclamation). It owns one
+    /// reference to the observer. Must be read once, by the thread that has ended the observation.
     var retirement: RetiredItem {
         knownMark.contains(.isCountedAhead) ? RetiredItem(at: address) : RetiredItem(self)
     }

@@ -10,9 +10,9 @@ extension Observer {
         /// owner's memory allocated.
         var owner: WeakReference?
         var onEnd: [OnEnd] = []
-        /// Whether a thread calls the listeners, after the end of the observation.
+        /// Whether a thread is calling the listeners for the end of the observation.
         var isNotifying = false
-        /// The delivery's `DeliveryState`, which the room Delivery keeps with the observation; nil
+        /// The `DeliveryState` that the code in the folder Delivery keeps with the observation; nil
         /// if the observer is inline.
         var companion: ObservationCompanion?
         /// The core of the observations that this observer feeds (see `Observer.feed`). It is the
@@ -66,7 +66,7 @@ extension Observer {
         return extras
     }
 
-    /// The delivery's `DeliveryState`, which the room Delivery keeps with the observation; nil if
+    /// The `DeliveryState` that the code in the folder Delivery keeps with the observation; nil if
     /// the observer is inline.
     var companion: ObservationCompanion? {
         get { core.lock.withLock { extras?.companion } }
@@ -176,7 +176,7 @@ internal class SourceWitness: @unchecked Sendable {
 }
 
 /// An object that is kept with an observation, in addition to the observer's content. Its subclass
-/// is `DeliveryState`, in the room Delivery.
+/// is `DeliveryState`, in the folder Delivery.
 @usableFromInline
 internal class ObservationCompanion: @unchecked Sendable {
     // Unchecked: subclasses have constants only.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Some observers are made by the library, and *feed* an observation that the user has made: they
-// pass events on to it. The fed observation is counted instead of such an observer, and ends when
-// one of the observers that feed it is removed. (P8)
+// pass events on to it. An observer is *removed* when a call, such as `cancelAllObservations()`,
+// ends the observations of its source. The fed observation is counted instead of the observers that
+// feed it, and ends when one of them is removed. (P8)
 
 extension Observer {
     /// Connects this observer to the observations of another core. They end when this observer is

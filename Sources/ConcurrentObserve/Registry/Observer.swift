@@ -7,10 +7,10 @@ import Synchronization
 /// has a `Frame` for each notification that it is making; the frame's hazard pointer `current`
 /// names the observer that is being called.
 ///
-/// It has two lifetimes. The content, in most cases the user's closure, is destroyed when the
-/// observation has ended and no frame names the observer in `current`. The object itself, which has
-/// a few words, lives until every table that contained it is freed, and every token and handle is
-/// released: each of them owns a reference.
+/// An observer has two lifetimes. The content, in most cases the user's closure, is destroyed when
+/// the observation has ended and no frame names the observer in `current`. The object itself, which
+/// has a few words, lives until every table that contained it is freed, and every token and handle
+/// is released: each of them owns a reference.
 ///
 /// With the bytes that `malloc` adds, the object takes one cache line, and a walk over a table
 /// reads the middle of that line. If the table exceeds the processor's caches, a second cache line
@@ -31,10 +31,10 @@ internal class Observer: Retirable, @unchecked Sendable {
     /// says which type it has.
     final var content = ContentStorage()
 
-    /// The address of the core, which lives as long as the observer (see `BiasedReferenceCount`).
-    /// If the lowest bit is set, it is the address of the `Extras`, which have the core's address.
-    /// The word changes from the core to the extras at most once, under the core's lock. It is 0
-    /// while the observer is in the pool.
+    /// The address of the core (`RegistryCore`), which lives as long as the observer (see
+    /// `BiasedReferenceCount`). If the lowest bit is set, it is the address of the `Extras`, which
+    /// have the core's address. The word changes from the core to the extras at most once, under
+    /// the core's lock. It is 0 while the observer is in the pool.
     final let home: Atomic<UInt>
 
     @usableFromInline
@@ -72,8 +72,8 @@ internal class Observer: Retirable, @unchecked Sendable {
 
     /// Adds the observer to its source. The closure must be stored already. (P1)
     ///
-    /// - Parameter value: The type of the source's events; nil if the source is a list of the
-    ///   library's own.
+    /// - Parameter value: The type of the source's events; nil if the source is a list that only
+    ///   the library uses.
     @usableFromInline
     final func register(of value: (any Sendable.Type)? = nil) { withCore { $0.append(self, of: value) } }
 

@@ -18,8 +18,8 @@ internal struct ObserverMark: OptionSet, Sendable {
     static var finished: ObserverMark { ObserverMark(rawValue: 2) }
     /// The observation ends with its owner.
     static var ownerBound: ObserverMark { ObserverMark(rawValue: 4) }
-    /// The observer asks for prior deliveries: the room Property calls this mark `receivesPrior`.
-    /// The core counts the live observers that have it.
+    /// The observer asks for prior deliveries: the code in the folder Property calls this mark
+    /// `receivesPrior`. The core (`RegistryCore`) counts the live observers that have it.
     @inlinable static var flagged: ObserverMark { ObserverMark(rawValue: 8) }
     /// The references of the observer's first table and of its retirement were counted in one step
     /// when the observer was made. The registration counts the observer in the core. The thread
@@ -30,7 +30,7 @@ internal struct ObserverMark: OptionSet, Sendable {
     static var isForeign: ObserverMark { ObserverMark(rawValue: 64) }
     /// The observer was made for the pool, and has not left it.
     static var unused: ObserverMark { ObserverMark(rawValue: 128) }
-    /// Listeners wait for the end.
+    /// Listeners wait for the end of the observation.
     static var hasListeners: ObserverMark { ObserverMark(rawValue: 1024) }
     /// The source was gone when the observer was made, so the observer owns a reference to the
     /// core.

@@ -2,7 +2,8 @@
 
 import Synchronization
 
-/// The observers of one list of a source, in the order of registration. A notification walks it.
+/// The observers of one list of a source, in the order of registration. A notification walks over
+/// its entries. The source's `RegistryCore`, called the core below, has the current tables.
 ///
 /// A table only grows at its end. An entry has the observer's address and its closure. When the
 /// observation has ended, the entry keeps the address, with a bit set, because the table owns a

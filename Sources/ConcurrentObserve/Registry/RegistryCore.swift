@@ -14,8 +14,8 @@ import Synchronization
     let lock = SourceLock()
     let label: String
 
-    /// The word in which the source keeps the address of the callbacks' table; nil once the
-    /// source is gone. Guarded by `lock`.
+    /// The word in which the source keeps the address of the callbacks' table; nil once the source
+    /// is gone. `lock` guards it.
     var head: UnsafePointer<Atomic<UInt>>?
     /// The address of the mailboxes' table, or 0. It is written under the lock, and read without
     /// it.
@@ -27,7 +27,7 @@ import Synchronization
     var (callbackTable, mailboxTable, linkTable) = (ObserverTable?.none, ObserverTable?.none, ObserverTable?.none)
     var ownerBound = 0
     /// The number of registered observers that `references` does not count: their mark is
-    /// `isCountedAhead`. Guarded by `lock`.
+    /// `isCountedAhead`. `lock` guards it.
     private var countedAhead = 0
     /// The number of live observers whose mark is `flagged`.
     var flagged = 0
@@ -37,11 +37,11 @@ import Synchronization
     /// A sweep therefore costs each registration only O(1).
     var sweepInterval = smallestSweepInterval
     /// The first of the removals that are not complete: the observations that their observers feed
-    /// may not have ended yet. See `EndedFeeders`. Guarded by `lock`.
+    /// may not have ended yet. See `EndedFeeders`. `lock` guards it.
     var endings: EndedFeeders?
 
     /// Whether the core is handed to the reclamation thread, because the observations of many
-    /// entries have ended. Guarded by `lock`.
+    /// entries have ended. `lock` guards it.
     var isUntidy = false
 
     /// Counts the owners of the core. It is the last stored property, so that its second count,
@@ -81,8 +81,8 @@ import Synchronization
     /// Does the part of `append` that may run under another lock of the source: adds the observer
     /// under `lock`, and returns the rest of the work.
     ///
-    /// - Parameter value: The type of the source's values or events; nil if the source is a list of
-    ///   the library's own.
+    /// - Parameter value: The type of the source's values or events; nil if the source is a list
+    ///   that only the library uses.
     @usableFromInline
     func attach(_ observer: Observer, of value: (any Sendable.Type)? = nil) -> DeferredActions {
         if ObservationScope.isRecording { ObservationScope.record(observer, of: value) }

@@ -41,8 +41,8 @@ extension TableContents {
 /// The observer owns the closure: the words here are borrowed.
 @usableFromInline
 internal struct TableEntry: ~Copyable {
-    /// The observer's address, and `Mark` bits. It is written under the core's lock; a walk loads
-    /// it without the lock.
+    /// The observer's address, and `Mark` bits. It is written under the lock of the source's core
+    /// (`RegistryCore`); a walk loads it without the lock.
     @usableFromInline let word = Atomic<UInt>(0)
 
     /// The words of the observer's content. They are written before the entry is published.
