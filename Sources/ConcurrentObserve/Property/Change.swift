@@ -2,9 +2,10 @@
 
 /// Why an observer of a property, or of a path, is called.
 public enum ChangeReason: Sendable, Equatable {
-    /// The observation begins: the value at that moment. (P4)
+    /// The observation begins, and the observer receives the present value. (P4)
     case initial
-    /// A change is about to be made, and `.prior` was asked for: the value before it.
+    /// A change is about to be made, and the observer has asked for `.prior`. It receives the value
+    /// before the change.
     case prior
     /// The property was set, perhaps to an equal value.
     case valueChanged
@@ -22,25 +23,26 @@ public struct Change<Value: Sendable>: Sendable {
     /// Why the observer is called.
     public let reason: ChangeReason
 
-    /// The value before the change. If a policy dropped changes before it, the value that the
-    /// observer received last. With `droppingNewest`, this happens only behind a filter, such as
-    /// `removingDuplicates()`.
+    /// The value before the change. If a buffering policy dropped earlier changes, `old` is the
+    /// value that the observer received last. With the policy `droppingNewest`, this happens only
+    /// behind a filter, such as `removingDuplicates()`.
     ///
     /// Nil in the initial delivery, in a prior one, and in the first change after an initial
     /// delivery that was dropped. (P2)
     public let old: Value?
 
-    /// The value after the change; in the initial delivery and in a prior one the present value.
+    /// The value after the change. In the initial delivery and in a prior delivery, it is the
+    /// present value.
     public let new: Value
 
-    /// The number of the change: 1, 2, 3, … without gaps; `old` of the next is `new` of this one.
-    /// (P2)
+    /// The number of the change: 1, 2, 3, …, without gaps. The change with the next number has the
+    /// `new` value of this change as its `old` value. (P2)
     ///
-    /// The initial delivery and a prior one have the version of the present value: 0 before the
-    /// first change.
+    /// The initial delivery and a prior delivery have the version of the present value, which is 0
+    /// before the first change.
     public let version: UInt64
 
-    /// The number of ``commit``, or 0.
+    /// The value of ``commit``, or 0 in place of nil.
     @usableFromInline internal let commitNumber: UInt64
 
     /// The number of the commit that made the change. All changes of that commit have it, whichever
@@ -53,7 +55,7 @@ public struct Change<Value: Sendable>: Sendable {
     @inlinable
     public var commit: UInt64? { commitNumber == 0 ? nil : commitNumber }
 
-    /// Makes a change, for tests of code that receives one.
+    /// Makes a change, for tests of code that receives changes.
     @inlinable
     public init(reason: ChangeReason, old: Value?, new: Value, version: UInt64, commit: UInt64? = nil) {
         self.init(reason, old, new, version, commitNumber: commit ?? 0)
@@ -71,8 +73,8 @@ public struct Change<Value: Sendable>: Sendable {
 
 extension Change: Equatable where Value: Equatable {}
 
-/// A change that is lent to its observers, one after the other: not copyable, so that delivering it
-/// counts no reference. (P15)
+/// A change that is lent to its observers, one after the other. This type is not copyable, so a
+/// delivery counts no reference. (P15)
 @usableFromInline
 internal struct LentChange<Value: Sendable>: ~Copyable {
     @usableFromInline let change: Change<Value>
@@ -80,13 +82,14 @@ internal struct LentChange<Value: Sendable>: ~Copyable {
     @inlinable @inline(__always)
     init(_ change: Change<Value>) { self.change = change }
 
-    /// Calls an observer.
+    /// Calls `observer` with the change.
     @inlinable @inline(__always)
     borrowing func call(_ observer: borrowing LentObserver<Callback<Change<Value>>>) { observer.call(with: change) }
 }
 
 extension Change {
-    /// Calls only the observer at `address`, if it is live. The caller holds the observer.
+    /// Calls only the observer at `address` with the change, if its observation has not ended. The
+    /// caller must keep the observer allocated.
     @inlinable @inline(__always)
     internal func deliver(to address: UInt) {
         Observer.visit(at: address) { address in Observer.call(at: address, with: self) }

@@ -6,14 +6,17 @@ import Synchronization
 @usableFromInline
 internal typealias ChangeReceiver<Value: Sendable> = EventReceiver<Change<Value>>
 
-/// Makes the mailbox of one observation. A factory that is *pulled back* from it serves a property
-/// of other values: see `pulledBack`. Only one of all these factories makes the mailbox, once.
+/// Makes the mailbox of one observation.
+///
+/// `pulledBack` makes a second factory, for a property of other values, from this factory. All
+/// factories that come from one factory in this way belong to one observation. Only one of them
+/// makes the mailbox, once.
 @usableFromInline
 internal class ChangeReceiverFactory<Value: Sendable>: AttachmentClaim, @unchecked Sendable {
     // Unchecked: subclasses have constants, and what one thread writes before the observation
     // begins.
     private let makeReceiver: @Sendable () -> ChangeReceiver<Value>
-    /// The factory from which this one is pulled back; nil if there is none.
+    /// The claim of the factory from which `pulledBack` made this factory; nil if there is none.
     private let original: AttachmentClaim?
     /// Whether the mailbox may drop a change.
     let mayDrop: Bool
@@ -27,15 +30,17 @@ internal class ChangeReceiverFactory<Value: Sendable>: AttachmentClaim, @uncheck
         (self.original, self.mayDrop, makeReceiver) = (original, mayDrop, make)
     }
 
-    /// Makes the mailbox. Traps if one of the factories that share the claim has made it before.
+    /// Makes the mailbox. Traps if this factory, or another factory that shares the claim, has made
+    /// the mailbox before.
     @usableFromInline
     final func make() -> ChangeReceiver<Value> { claimed.claim(makeReceiver) }
 
-    /// The claim of the observation. A factory and those that are pulled back from it share one.
+    /// The claim of the observation, which ensures that its mailbox is made once. A factory and all
+    /// factories that `pulledBack` makes from it share a claim.
     final var claimed: AttachmentClaim { original ?? self }
 
-    /// Returns the factory for a property of other values. `transform` makes this factory's changes
-    /// from that property's, or returns nil to leave one out.
+    /// Returns a factory for a property of other values. `transform` makes a change for this
+    /// factory's mailbox from each change of that property, or returns nil to leave the change out.
     ///
     /// - Parameter isComparing: Whether the values of each change are compared, by `transform` or
     ///   by an observer before it: see `PropertyObserver.isComparing`.
@@ -51,7 +56,7 @@ internal class ChangeReceiverFactory<Value: Sendable>: AttachmentClaim, @uncheck
 /// Checks that the observer of one observation is attached to one source, once.
 ///
 /// A mailbox belongs to one source, and an iterator reads its mailbox without a lock. If a property
-/// type attached the observer again, two threads would use them at once.
+/// type attached the observer again, two threads could use the mailbox at once.
 @usableFromInline
 internal class AttachmentClaim: @unchecked Sendable {
     // Unchecked: subclasses say what they have.
@@ -67,8 +72,8 @@ internal class AttachmentClaim: @unchecked Sendable {
     @usableFromInline
     init() {}
 
-    /// Runs `make`, which makes what is attached. Traps if that was done before, or after
-    /// `close(mayBeOpen:)`.
+    /// Marks the observer as attached, and returns the result of `make`. Traps if the observer was
+    /// attached before, or after `close(mayBeOpen:)`.
     final func claim<Attached>(_ make: () -> Attached) -> Attached {
         // Relaxed: a thread that finds another state traps, and uses nothing that it finds.
         let found = state.exchange(State.attaching, ordering: .relaxed)
@@ -80,11 +85,13 @@ internal class AttachmentClaim: @unchecked Sendable {
         return attached
     }
 
-    /// Closes the claim: attaching traps from now on.
+    /// Closes the claim: attaching the observer traps from now on.
     ///
-    /// - Parameter mayBeOpen: Whether nothing needs to be attached, since the source is gone.
-    /// - Returns: Whether something was attached. Traps if it is being attached, if the claim is
-    ///   closed, and, unless `mayBeOpen`, if nothing was attached.
+    /// - Parameter mayBeOpen: True if the source is gone, so that the observer need not be
+    ///   attached.
+    /// - Returns: True if the observer is attached. Traps if another thread is just attaching it,
+    ///   and if the claim is closed already. Unless `mayBeOpen`, also traps if the observer is not
+    ///   attached.
     final func close(mayBeOpen: Bool) -> Bool {
         // Acquire: pairs with the release in claim(_:): what was made is seen.
         switch state.exchange(State.closed, ordering: .acquiring) {

@@ -2,15 +2,15 @@
 
 import Synchronization
 
-/// Identifies the source of a change, by the address of its core. The address is compared, not
-/// followed.
+/// Identifies the source of a change, by the address of its core (`RegistryCore`). The address is
+/// compared, not followed.
 @usableFromInline
 internal struct SourceIdentity: Equatable, Sendable {
     private let address: UInt
 
     fileprivate init(_ address: UInt) { self.address = address }
 
-    /// Whether `core` is this source's.
+    /// Whether `core` is the core of this source.
     func isOf(_ core: RegistryCore) -> Bool { address == UInt(bitPattern: ObjectIdentifier(core)) }
 }
 
@@ -25,21 +25,21 @@ extension ObserverList {
 }
 
 extension Observer {
-    /// The identity of the source that it observes.
+    /// The identity of the source that the observer observes.
     @usableFromInline
     final var sourceIdentity: SourceIdentity {
         withCore { core in SourceIdentity(UInt(bitPattern: ObjectIdentifier(core))) }
     }
 }
 
-/// A change that a thread delivers: its source and its version, and the step of a binding from
-/// which it was made.
+/// A change that a thread delivers: the source, the version, and the step of a binding that made or
+/// caused the change.
 ///
-/// The scope is passed down to the links of paths and derived values. It cannot be passed to the
-/// closures of observers, which are the program's and take a `Change` only. The thread's record
-/// therefore has the innermost scope, in `ThreadRecord.delivery`, and the library's own closures
-/// (of bindings, groups and paths) find it there. A callback may change another property: the scope
-/// in the record does not match that change.
+/// The scope is passed as an argument to the links of paths and derived values. It cannot be passed
+/// to the closures of observers: they belong to the program, and take only a `Change`. The thread's
+/// record therefore has the innermost scope, in `ThreadRecord.delivery`, and the closures of the
+/// library (of bindings, groups and paths) find it there. A callback may change another property:
+/// the scope in the record does not match that change.
 ///
 /// A thread has a scope in three cases. It delivers a change of a binding, or the change of a path,
 /// a group or a derived value that was made from one. It delivers a path's change to a binding,
@@ -49,7 +49,7 @@ extension Observer {
 internal struct DeliveryScope {
     let source: SourceIdentity
     let version: UInt64
-    /// Whether the change carries the value that the binding has made.
+    /// Whether the change carries the value that the binding of `step` has made.
     private(set) var keepsValue = true
     /// Whether a group or a derived value made the change: its value depends on more than the
     /// value that the binding has made.
@@ -57,15 +57,21 @@ internal struct DeliveryScope {
     /// If this is the change of a path, and a binding receives it: the versions of the properties
     /// on the path that the change shows. Otherwise nil.
     let shown: ShownVersion?
-    /// The step of a binding from which this change was made; nil if there is none. It is a
-    /// `Propagation`, a type of the room Binding. The step is on the thread's stack, and is there
-    /// longer than this scope.
+    /// The step of a binding that made or caused this change; nil if no binding did. It is a
+    /// `Propagation`, a type in the folder Binding. The step is on the thread's stack, and outlives
+    /// this scope.
     let step: UnsafeRawPointer?
-    /// The `CommitReach` (a type of the room Transaction) of the commit that calls observers under
-    /// its locks; nil in all other deliveries. The commit keeps it until that delivery has ended.
+    /// The `CommitReach` (a type in the folder Transaction) of the commit that calls observers
+    /// under its locks; nil in all other deliveries. The commit keeps it until that delivery has
+    /// ended.
     let commit: UnsafeRawPointer?
 
-    /// - Parameter step: The binding's step that has made the change; nil if none has.
+    /// Makes the scope of the change of `source` to `version`.
+    ///
+    /// - Parameters:
+    ///   - shown: The versions that the change shows, if it is the change of a path and a binding
+    ///     receives it; otherwise nil.
+    ///   - step: The step of the binding that made or caused the change; nil if no binding did.
     @safe
     init(
         _ version: UInt64,
@@ -93,9 +99,11 @@ internal struct DeliveryScope {
     ///
     /// - Parameters:
     ///   - version: The version of that change.
+    ///   - source: The source of that change: the path, the group or the derived value.
     ///   - keepsValue: Whether that change carries the value of this one.
-    ///   - isCombined: Whether a group or a derived value made it.
-    ///   - shown: The versions that it shows, if it is a path's and a binding receives it.
+    ///   - isCombined: Whether a group or a derived value made that change.
+    ///   - shown: The versions that the new scope's change shows, if it is a path's and a binding
+    ///     receives it.
     func relayed(
         as version: UInt64,
         of source: SourceIdentity,
@@ -114,9 +122,10 @@ internal struct DeliveryScope {
     /// to show.
     ///
     /// - Parameters:
-    ///   - cause: The change that caused it, if the calling thread delivers that.
-    ///   - keepsValue: Whether it carries the value of its cause.
-    ///   - shown: The versions that it shows, if a binding receives it.
+    ///   - cause: The scope of the change that caused the path's change; nil if the calling thread
+    ///     does not deliver it.
+    ///   - keepsValue: Whether the path's change carries the value of its cause.
+    ///   - shown: The versions that the path's change shows, if a binding receives it.
     static func ofPath(
         _ version: UInt64,
         of source: SourceIdentity,
@@ -143,14 +152,16 @@ extension DeliveryScope {
         return unsafe scope.assumingMemoryBound(to: DeliveryScope.self).pointee
     }
 
-    /// The innermost scope of the calling thread, if it is the change of `source` to `version`. A
-    /// change that a callback makes in between does not match.
+    /// Returns the innermost scope of the calling thread if it is the scope of the change of
+    /// `source` to `version`; otherwise nil. If a callback makes a change of its own, that change
+    /// has no scope, and the innermost scope belongs to another change.
     static func current(_ version: UInt64, of source: SourceIdentity) -> DeliveryScope? {
         guard let present, present.isChange(version, of: source) else { return nil }
         return present
     }
 
-    /// Runs `delivery`, which calls observers, with this as the calling thread's innermost scope.
+    /// Runs `delivery`, which calls observers, with this scope as the calling thread's innermost
+    /// scope.
     @inline(never)
     func perform(_ delivery: () -> Void) {
         // Safe: records are never freed. This record forgets the scope before the scope is gone.
@@ -164,30 +175,36 @@ extension DeliveryScope {
     }
 }
 
-/// The version of a property that a change of a path shows, linked to those of the properties
-/// before it on the path.
+/// The version of a property that a change of a path shows. It has a link to the versions of the
+/// properties before that property on the path.
 ///
 /// A path numbers its changes itself, and any thread may deliver them. Neither the number nor the
-/// thread therefore says from which versions a change was made. These versions do. A binding of the
-/// path that leads back to one of the properties learns from them which version it would replace.
-/// If the property has a later one by then, the binding does not change it. (P3)
+/// thread therefore says from which versions of its properties a path has made a change. A list of
+/// `ShownVersion` objects does. If a binding of the path leads back to one of the properties, it
+/// learns from the list which version it would replace. If the property has a later version by
+/// then, the binding does not change the property. (P3)
 internal final class ShownVersion: Sendable {
     /// The property's core. It is retained, so that a later property at the same address is not
     /// taken for this one. Retaining the core does not prolong the property's life. (P11)
     private let core: RegistryCore
     private let version: UInt64
-    /// Whether the change carries the value of this version. True only for the last property of a
-    /// path.
+    /// Whether the path's change carries the value of this version. It can be true only for the
+    /// last property of the path.
     private let isValue: Bool
     private let before: ShownVersion?
 
-    /// - Parameter before: The version of the property before this one on the path.
+    /// Records that a change shows `version` of the property that has `core`.
+    ///
+    /// - Parameters:
+    ///   - isValue: Whether the path's change carries the value of this version.
+    ///   - before: The version of the property before this property on the path; nil if this is the
+    ///     first.
     init(_ version: UInt64, of core: RegistryCore, isValue: Bool, after before: ShownVersion?) {
         (self.version, self.core, self.isValue, self.before) = (version, core, isValue, before)
     }
 
-    /// Returns which version of a property is shown, and whether the change carries its value. Nil
-    /// if the path does not lead through the property or to it.
+    /// Returns which version of `property` the change shows, and whether the change carries the
+    /// value of that version. Returns nil if the path does not lead through the property or to it.
     ///
     /// - Complexity: O(*n*) in the steps of the path.
     func version(of property: SourceIdentity) -> (number: UInt64, isValue: Bool)? {

@@ -19,7 +19,7 @@ extension Latch {
     @inlinable @inline(__always)
     static func isPrepared(_ word: UInt64) -> Bool { Int64(bitPattern: word) < 0 }
 
-    /// Stores the next words where readers do not see them yet. Requires the writer's lock.
+    /// Stores the next words in the slot that readers do not use yet. Requires the writer's lock.
     ///
     /// - Parameter committer: The address of the calling thread's record.
     @inlinable @inline(__always)
@@ -49,13 +49,14 @@ extension Latch {
         return next
     }
 
-    /// Whether `word`, loaded from `owner`, names a thread that runs a body.
+    /// Whether `word`, which was loaded from `owner`, is the address of the record of a thread that
+    /// runs the body of a `modify` or of a commit.
     @inlinable @inline(__always)
     static func isModifier(_ word: UInt) -> Bool { word != 0 && word & 1 == 0 }
 
-    /// Returns the version that a prepared `word` stands for: the next one if its commit has
-    /// decided, otherwise the present one. The answer holds only if `version` still has the word
-    /// afterwards. Nil if the word has been replaced.
+    /// Returns the version that `word`, which has the mark, stands for: the next version if the
+    /// commit has decided, otherwise the present version. The result is right only if `version`
+    /// still holds `word` afterwards. Returns nil if `version` no longer holds `word`.
     private borrowing func resolve(_ word: UInt64) -> UInt64? {
         // Relaxed: the acquire that has loaded `word` pairs with the release in prepare(_:by:),
         // before which this was stored. Without its lowest bit, which says that the thread has

@@ -3,7 +3,8 @@
 public import Synchronization
 
 /// A sequence latch: two words of memory and their version. Readers load them together without a
-/// lock; one writer at a time replaces them.
+/// lock; one writer at a time replaces them, under the *writer's lock* (the property's
+/// `MutationLock`).
 ///
 /// Two slots are used alternately: version *n* is in slot *n* mod 2, and the next one is written to
 /// the other slot. A writer that is descheduled half-way therefore delays no reader. A reader
@@ -16,10 +17,10 @@ internal struct Latch: ~Copyable, Sendable {
     /// The number of changes so far. The highest bit says that a commit has prepared the next one:
     /// see `resolve(_:)`.
     @usableFromInline let version: Atomic<UInt64>
-    /// The address of a thread's record, or 0. Without the lowest bit, the thread runs the body of
-    /// a `modify` or of a commit under the writer's lock. With the lowest bit, the thread's commit
-    /// has prepared the next version, or has prepared one before. A thread stores only its own
-    /// address, and 0 when its body ends.
+    /// The address of a thread's record, or 0. If the lowest bit is clear, the thread runs the body
+    /// of a `modify` or of a commit under the writer's lock. If the lowest bit is set, the thread's
+    /// commit has prepared the next version, or had prepared an earlier version. A thread stores
+    /// only its own address, and 0 when its body ends.
     @usableFromInline let owner = Atomic<UInt>(0)
     @usableFromInline let even: Slot
     @usableFromInline let odd: Slot
@@ -52,6 +53,8 @@ internal struct Latch: ~Copyable, Sendable {
         }
     }
 
+    /// Makes a latch whose present words are `words`.
+    ///
     /// - Parameter spare: The words in the other slot before the first change.
     @inlinable
     init(_ words: Words, spare: Words, version: UInt64) {
@@ -61,11 +64,11 @@ internal struct Latch: ~Copyable, Sendable {
         odd = Slot(isEven ? spare : words)
     }
 
-    /// The words in the slot of `version`. They belong together only if the version is still the
-    /// same afterwards.
+    /// Returns the words in the slot of `version`. They belong together only if the version is
+    /// still the same afterwards. If `firstOnly`, the second word is left out.
     ///
-    /// Loads both slots and takes one: they lie side by side, so this is faster than a branch, or
-    /// than a computed address.
+    /// The function loads both slots and takes one of them. They lie side by side, so this is
+    /// faster than a branch, or than a computed address.
     @inlinable @inline(__always)
     borrowing func words(of version: UInt64, firstOnly: Bool) -> Words {
         let isEven = version & 1 == 0
@@ -77,7 +80,7 @@ internal struct Latch: ~Copyable, Sendable {
         return Words(first: first, second: isEven ? seconds.0 : seconds.1)
     }
 
-    /// The words and the version that they belong to. Any thread; lock-free.
+    /// Returns the present words, and the version that they belong to. Any thread; lock-free.
     ///
     /// - Parameter firstOnly: Leaves out the second word. Pass a constant.
     @inlinable @inline(__always)
@@ -86,8 +89,8 @@ internal struct Latch: ~Copyable, Sendable {
         return (words, version)
     }
 
-    /// The words, the version that they belong to, and the word that `version` held, for
-    /// `isPinned(_:)`.
+    /// Returns the present words, the version that they belong to, and the word that `version` held
+    /// (it may have the mark of a prepared version). `ValueCell.isPinned(_:)` needs that last word.
     @inlinable @inline(__always)
     borrowing func loadWithWord(firstOnly: Bool) -> (words: Words, version: UInt64, word: UInt64) {
         let (words, before) = loadUnchecked(firstOnly: firstOnly)
@@ -97,8 +100,9 @@ internal struct Latch: ~Copyable, Sendable {
         return _fastPath(isStill(unprepared)) ? (words, unprepared, before) : Self.loadAgain(self)
     }
 
-    /// The word that `version` holds, and the words in its slot. They are a value only if the word
-    /// has no mark, and `isStill` finds it once more.
+    /// Returns the word that `version` holds, and the words in the slot of that version. The words
+    /// belong together only if the first word has no `preparedMark`, and `isStill` finds it again
+    /// afterwards.
     @inlinable @inline(__always)
     borrowing func loadUnchecked(firstOnly: Bool) -> (words: Words, word: UInt64) {
         // Acquire: pairs with the releases in publish(_:), prepare(_:by:) and settle(); the slot of
@@ -107,7 +111,8 @@ internal struct Latch: ~Copyable, Sendable {
         return (words(of: before, firstOnly: firstOnly), before)
     }
 
-    /// The words of the present version. Requires the writer's lock: no other thread replaces them.
+    /// Returns the words of the present version. The caller must hold the writer's lock, so no
+    /// other thread replaces them.
     ///
     /// - Parameter firstOnly: Leaves out the second word. Pass a constant.
     @inlinable @inline(__always)

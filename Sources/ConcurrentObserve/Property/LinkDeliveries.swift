@@ -7,10 +7,11 @@ internal class LinkFollower: @unchecked Sendable {
     // Unchecked: subclasses say how their properties are guarded.
     init() {}
 
-    /// Brings the derived value up to date, and notifies its observers. The caller must hold no
-    /// lock.
+    /// Evaluates the derived value again if necessary, and notifies its observers. The caller must
+    /// hold no lock.
     ///
-    /// - Parameter cause: The change that caused this, if the calling thread delivers it.
+    /// - Parameter cause: The change of the dependency, if the calling thread delivers it;
+    ///   otherwise nil.
     func settle(becauseOf cause: DeliveryScope?) { preconditionFailure("an observation settles") }
 
     /// Called when a property that the derived value depends on has died. The caller must hold no
@@ -21,16 +22,21 @@ internal class LinkFollower: @unchecked Sendable {
 /// The deliveries that remain after a walk over the links of a changed property, in the order of
 /// the links.
 ///
+/// A *link* is an observer that the observation of a path or of a derived value has at a property.
+/// A path is *relinked* when a property on it has changed: its links move to the properties that it
+/// leads through now.
+///
 /// First all paths that lead through the property are relinked. Then the observers of these paths
-/// are called, and then those of the property. A callback that blocks, of any of these observers,
+/// are called, and then those of the property. If a callback of any of these observers blocks, it
 /// therefore never delays the relinking of a path. (P7)
 @usableFromInline
 internal struct LinkDeliveries: ~Copyable {
-    /// The change of the property. Nil if it has no scope, or if other threads or a callback have
-    /// changed the property since: then this thread does not deliver the latest change.
+    /// The scope of the property's change. Nil if the change has no scope, or if other threads or a
+    /// callback have changed the property since: then this thread does not deliver the latest
+    /// change.
     let cause: DeliveryScope?
-    /// The first delivery, if it evaluates a derived value. A single evaluation then allocates
-    /// nothing.
+    /// The first delivery, if it evaluates a derived value. If there is no other delivery, nothing
+    /// is allocated.
     private var first: LinkFollower?
     /// The other deliveries. Nil if there are none.
     private var others: [Item]?
@@ -60,7 +66,7 @@ internal struct LinkDeliveries: ~Copyable {
         others!.append(delivery)
     }
 
-    /// Takes over references, until all paths are relinked.
+    /// Takes over the references in `objects`, and keeps them until `releaseKept()`.
     mutating func keep(_ objects: inout [AnyObject]) {
         if objects.isEmpty { return }
         if kept == nil { kept = [] }
@@ -68,9 +74,9 @@ internal struct LinkDeliveries: ~Copyable {
         objects = []
     }
 
-    /// Releases the kept references. One may be the last, and its release runs user code. Call it
-    /// after the walk over the paths, and before the deliveries: a callback that blocks then keeps
-    /// no referent alive. (P5, P7, P11)
+    /// Releases the kept references. The release of a last reference may run user code. Call this
+    /// after the walk over the paths, and before the deliveries: if a callback then blocks, no kept
+    /// reference keeps an object alive. (P5, P7, P11)
     mutating func releaseKept() { if kept != nil { ThreadRecord.withUserCode { kept = nil } } }
 
     /// Makes the deliveries, except the late and the serial ones.
@@ -104,7 +110,8 @@ internal class LinkedPath: SourceWitness, @unchecked Sendable {
     // Unchecked: subclasses say how their properties are guarded.
     override init() {}
 
-    /// The core of the list of the path's observer; nil if this is no path's.
+    /// The core of the path's own list, which has the user's observer; nil if this object belongs
+    /// to a derived value.
     var pathCore: RegistryCore? { nil }
 
     /// Handles a change of the property. A path finds out which of its links has changed, and
@@ -120,7 +127,9 @@ extension ObserverList {
     /// Relinks all paths that lead through this property, and collects the derived values that
     /// depend on it. Calls no observer.
     ///
-    /// - Parameter isLatest: Whether the property still has this version.
+    /// - Parameters:
+    ///   - version: The version of the property's change.
+    ///   - isLatest: Whether the property still has this version.
     /// - Returns: The deliveries to the observers of the paths and the derived values.
     @usableFromInline @inline(never)
     internal borrowing func relinkPaths(version: UInt64, isLatest: Bool) -> LinkDeliveries {

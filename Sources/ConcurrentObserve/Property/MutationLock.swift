@@ -9,14 +9,14 @@ import Synchronization
 /// another lock, so that observations can end at any time.
 ///
 /// The latch's word `owner` says which thread runs a body. The functions receive it as `modifier`.
-/// A commit uses the same word after its body, to say who has prepared the next version: see
-/// `Latch.owner`. This saves each property a word.
+/// After its body, a commit uses the same word to say which thread has prepared the next version:
+/// see `Latch.owner`. Each property therefore needs only one word for both.
 @usableFromInline
 internal struct MutationLock: ~Copyable, Sendable {
     let lock = Lock()
 
-    /// Held by a thread that registers, or takes a snapshot, while a body runs. The body's thread
-    /// waits for it before it publishes.
+    /// Held by a thread that registers an observer, or takes a snapshot, while a body runs. The
+    /// thread of the body publishes only when this lock is free.
     let bodyLock = Lock()
 
     /// The purpose for which a thread takes the lock, or holds off publication.
@@ -25,7 +25,8 @@ internal struct MutationLock: ~Copyable, Sendable {
 
     init() {}
 
-    /// The address of `lock`, which names the property. Only `RunningBody` follows it.
+    /// The address of `lock`, which identifies the property. Only `RunningBody` reads memory at
+    /// this address.
     var address: UInt {
         // Safe: an address only; atomics are never copied to be lent.
         unsafe withUnsafePointer(to: lock) { UInt(bitPattern: $0) }
@@ -35,16 +36,17 @@ internal struct MutationLock: ~Copyable, Sendable {
 // MARK: - Changes
 
 extension MutationLock {
-    /// Takes the lock for a change. Waits for the body of another thread's `modify`; traps in a
-    /// body of this thread.
+    /// Takes the lock for a change. Waits while another thread runs the body of a `modify` or a
+    /// commit of this property. Traps if the calling thread runs the body of any `modify` or
+    /// commit.
     @usableFromInline
     borrowing func acquire(_ modifier: borrowing Atomic<UInt>) {
         if ThreadRecord.isInsideBody { trapInsideAnyBody(.set, modifier) }
         acquireAnywhere()
     }
 
-    /// Takes the lock for a change of a property of the library's own, also inside a body. Such a
-    /// property is part of no body, and a thread that holds its lock waits for no other.
+    /// Takes the lock for a change of a property that only the library uses, also inside a body. No
+    /// body changes such a property, and a thread that holds its lock waits for no other thread.
     @usableFromInline
     borrowing func acquireAnywhere() {
         lock.lock()
@@ -68,13 +70,14 @@ extension MutationLock {
         unsafe setModifier(record, modifier)
     }
 
-    /// Takes the lock for the body of a commit, whose thread is marked already.
+    /// Takes the lock for the body of a commit. The commit itself marks its thread as inside a
+    /// callback.
     borrowing func acquireForCommit(_ record: UnsafeMutablePointer<ThreadRecord>, _ modifier: borrowing Atomic<UInt>) {
         lock.lock()
         unsafe setModifier(record, modifier)
     }
 
-    /// Ends the body of a commit. The lock is still held.
+    /// Records that the body of a commit has ended. The caller still holds the lock.
     borrowing func leaveCommitsBody(_ modifier: borrowing Atomic<UInt>) {
         clearModifier(modifier)
     }
@@ -86,7 +89,7 @@ extension MutationLock {
         modifier.store(UInt(bitPattern: record), ordering: .releasing)
     }
 
-    /// Ends the body of a `modify`. The lock is still held.
+    /// Records that the body of a `modify` has ended. The caller still holds the lock.
     @usableFromInline
     borrowing func leaveBody(_ modifier: borrowing Atomic<UInt>) {
         // Safe: records are never freed.
@@ -96,8 +99,9 @@ extension MutationLock {
         clearModifier(modifier)
     }
 
-    /// Clears `modifier`. Either this thread sees that a registration holds `bodyLock`, or the
-    /// registration sees that the body has ended. The registration executes the heavy barrier.
+    /// Clears `modifier`, and waits for a registration that holds `bodyLock`. Either this thread
+    /// sees that the lock is held, or the registration sees that the body has ended: this thread
+    /// executes the light barrier, and the registration the heavy barrier.
     private borrowing func clearModifier(_ modifier: borrowing Atomic<UInt>) {
         // Relaxed: the barrier orders it before the load of `bodyLock`; pairs with heavy() in
         // tryHold(_:).
@@ -121,9 +125,9 @@ extension MutationLock {
 // MARK: - Registrations
 
 extension MutationLock {
-    /// Runs `body` while no thread publishes a change: for registrations. Waits for the few
-    /// instructions of other holders, never for the body of a `modify`, whose thread publishes
-    /// nothing while `bodyLock` is held.
+    /// Runs `body`, which registers an observer, while no thread publishes a change. Returns the
+    /// result of `body`. Waits for the few instructions of other holders, never for the body of a
+    /// `modify`, whose thread publishes nothing while `bodyLock` is held.
     @inline(__always)
     borrowing func withPublicationHeld<Result>(_ modifier: borrowing Atomic<UInt>, _ body: () -> Result) -> Result {
         var wait = Backoff()
@@ -136,8 +140,8 @@ extension MutationLock {
         }
     }
 
-    /// Holds off publication, and never waits. Returns nil if another thread has the lock that it
-    /// needs.
+    /// Holds off publication, and never waits. Returns the lock that it has taken; nil if another
+    /// thread holds that lock.
     borrowing func tryHold(_ modifier: borrowing Atomic<UInt>) -> Hold? {
         if lock.tryLock() {
             return .lock

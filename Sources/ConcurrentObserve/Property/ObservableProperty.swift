@@ -22,7 +22,7 @@ public protocol ObservableProperty<Value>: Sendable {
     /// The present value. Any thread; never waits.
     var value: Value { get }
 
-    /// The number of changes so far. A read of the value that follows sees this version or a later
+    /// The number of changes so far. A value that is read afterwards has this version or a later
     /// one. (P2)
     var version: UInt64 { get }
 
@@ -31,24 +31,26 @@ public protocol ObservableProperty<Value>: Sendable {
 
     /// Begins an observation. Any thread, also inside a callback. (P1, P4)
     ///
-    /// An implementation of yours passes `observer` to `attach` of one property, once, before it
-    /// returns, on this thread or another, and returns the token that it gets there. To show
-    /// another value than that property's, observe a `map` or a `Derived` of it. A constant passes
-    /// the observer to ``PropertyObserver/attach(toConstant:)``.
+    /// Your implementation passes `observer` to `attach` of one property, once, before it returns.
+    /// It may do this on another thread. It returns the token that this property's `attach`
+    /// returns. To show another value than the property has, observe a `map` or a `Derived` of the
+    /// property. A constant passes the observer to ``PropertyObserver/attach(toConstant:)``.
     ///
     /// Attaching an observer twice traps if it has a mailbox, or if it belongs to an iterator or to
-    /// a member of a group. In other cases a closure that is called inline is attached twice. An
-    /// observation ends when its own token is released, whatever token this method returns.
+    /// a member of a group. In other cases the observer's closure is attached twice, and called
+    /// twice for each change. An observation ends when its own token is released, whatever token
+    /// this method returns.
     ///
     /// - Parameter observer: The observer that `observe`, or a method like it, has made.
     /// - Returns: The token that keeps the observation going.
     /// - Precondition: The observer of an iterator is attached before this returns.
     func attach(_ observer: PropertyObserver<Value>) -> ObservationToken
 
-    /// Attaches an observer without retaining the source; nil once the source is gone. (P11)
+    /// A function that attaches an observer, but does not retain the property. It returns nil once
+    /// the property is gone. (P11)
     ///
-    /// A sequence attaches each of its iterators with it. The default implementation retains the
-    /// property.
+    /// A sequence attaches each of its iterators with this function. The default implementation
+    /// retains the property.
     var weakAttachment: @Sendable (PropertyObserver<Value>) -> ObservationToken? { get }
 }
 

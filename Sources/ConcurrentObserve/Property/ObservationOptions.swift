@@ -17,8 +17,9 @@ public struct ObservationOptions: OptionSet, Sendable {
     /// A delivery before each change as well, with the reason ``ChangeReason/prior`` and the
     /// present value.
     ///
-    /// It carries the value and the version at the moment when they were sampled. With one writer
-    /// they are exact. `modify` and `compareExchange` send none.
+    /// This delivery carries a value and a version that were read shortly before the change. If
+    /// only one thread changes the property, they are exactly the value and the version before the
+    /// change. `modify`, `compareExchange` and commits make no such delivery.
     public static let prior = ObservationOptions(rawValue: 2)
 }
 
@@ -34,7 +35,7 @@ internal struct ObserverOptions: OptionSet, Sendable {
     @_transparent @usableFromInline
     init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Takes the options that a user has given.
+    /// Makes the options from those that a user has given.
     @inlinable
     init(_ options: ObservationOptions) {
         self.init(rawValue: options.rawValue & (ObserverOptions.initial.rawValue | ObserverOptions.prior.rawValue))

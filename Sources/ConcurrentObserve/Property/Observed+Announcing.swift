@@ -10,18 +10,19 @@ extension Observed {
         if observers.isPossiblyObserved { deliver(replaced, new) }
     }
 
-    /// Delivers a change that was published. It is out of line, so that its copies of the values
-    /// are gone when the replaced value is retired: then the library destroys that value. Also, an
-    /// asynchronous caller then never keeps a thread's address across a suspension.
+    /// Delivers a change that was published. This function is out of line for two reasons. Its
+    /// copies of the values are gone when the replaced value is retired, so the library destroys
+    /// the last copy. And an asynchronous caller never keeps a thread's address across a
+    /// suspension.
     @inlinable @inline(never)
     internal func deliver(_ replaced: borrowing ValueCell<Value>.Replaced, _ new: Value) {
         if observers.mayHaveMailboxesOrLinks { return deliverToAllKinds(change(of: replaced, new)) }
         walk(change(of: replaced, new), of: replaced.version)
     }
 
-    /// Calls the inline observers. It is compiled once for all types of value, and passes the
-    /// change's address to each closure: code for one type would copy the change for each closure.
-    /// The property knows the type, so no lookup is needed.
+    /// Calls the inline observers. This function is compiled once for all types of value, and
+    /// passes the change's address to each closure: code for one type would copy the change for
+    /// each closure. The property knows the type, so no lookup is needed.
     @usableFromInline @inline(never)
     internal func walk(_ change: Change<Value>, of version: UInt64) { observers.deliver(change, of: version) }
 
@@ -39,7 +40,8 @@ extension Observed {
     }
 
     /// Delivers a change to all kinds of observers: paths and derived values, mailboxes, closures.
-    /// It is out of line, so that a delivery to closures only keeps nothing for later steps.
+    /// This function is out of line, so that a delivery only to closures keeps nothing for later
+    /// steps.
     @inlinable @inline(never)
     internal func deliverToAllKinds(_ change: Change<Value>) {
         let hasMailboxes = observers.mayHaveMailboxes

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Observed {
-    /// Sets the property and returns the value that this replaced. No other change comes in
-    /// between. (P2)
+    /// Sets the property and returns the replaced value. No other change comes in between. (P2)
     ///
-    /// - Returns: The value of the version before. The caller's copy is destroyed where the caller
-    ///   releases it.
+    /// - Returns: The value that the property had before. The caller's copy is destroyed where the
+    ///   caller releases it.
     @inlinable
     @discardableResult
     public func exchange(_ newValue: Value) -> Value {
@@ -24,12 +23,12 @@ extension Observed {
     /// observe this property, nor change any: that traps. ``Group/commit(_:)`` changes several
     /// properties together. If `body` throws, nothing is changed and no observer is called. (P5)
     ///
-    /// A string or a collection that `body` edits is copied once, by the first edit, since readers
-    /// and the change's `old` keep the earlier one: `modify { $0.append(item) }`. One that `body`
-    /// only reads or replaces is not copied.
+    /// If `body` edits a string or a collection in place, as `modify { $0.append(item) }` does, the
+    /// first edit copies it, since readers and the change's `old` keep the earlier value. If `body`
+    /// only reads or replaces the value, it is not copied.
     ///
-    /// - Parameter body: Receives the value, which becomes the new value, equal or not. Counts as
-    ///   inside a callback.
+    /// - Parameter body: Receives the present value, and may edit it. The result is the new value,
+    ///   even if it is equal to the value before. The code of `body` counts as inside a callback.
     /// - Returns: The result of `body`.
     /// - Throws: The error that `body` throws.
     @inlinable @inline(never)
@@ -72,8 +71,8 @@ extension Observed {
         return replaced
     }
 
-    /// Publishes a value, and puts the change into the mailboxes. Returns the replaced value.
-    /// Requires the mutation lock.
+    /// Publishes `new`, which `words` encode, and puts the change into the mailboxes. Returns the
+    /// replaced value. Requires the mutation lock.
     @inlinable @inline(__always)
     internal func commitLocked(_ words: Latch.Words, _ new: Value) -> ValueCell<Value>.Replaced {
         let replaced = cell.publishLocked(words)

@@ -19,14 +19,15 @@ extension Observed: ObservableProperty {
         }
     }
 
-    /// Attaches an observer without retaining the property; nil once the property is gone. (P11)
+    /// A function that attaches an observer, but does not retain the property. It returns nil once
+    /// the property is gone. (P11)
     @inlinable
     public var weakAttachment: @Sendable (PropertyObserver<Value>) -> ObservationToken? {
         { [weak self] observer in self?.attach(observer) }
     }
 
-    /// Begins an observation that puts the changes into a mailbox. The initial value comes first.
-    /// (P4)
+    /// Begins an observation that puts the changes into the mailbox `receiver`. The initial value
+    /// comes first, if `user` asks for it. (P4)
     @inlinable
     internal func attach(_ receiver: ChangeReceiver<Value>, _ user: PropertyObserver<Value>) -> ObservationToken {
         mutation.trapInsideBody(.observe, cell.latch.owner)
@@ -46,13 +47,14 @@ extension Observed: ObservableProperty {
         return token ?? ObservationToken(inner)
     }
 
-    /// Makes an observer of this property, without its closure.
+    /// Makes an observer of this property. The caller stores its closure, and attaches it.
     @inlinable
     internal func makeObserver(_ options: ObserverOptions, owner: WeakReference? = nil) -> VersionedObserver {
         observers.makeVersionedObserver(owner: owner, options.marks)
     }
 
-    /// Attaches an observer. It receives every version after the one that it finds here. (P4)
+    /// Attaches an observer, and returns its token. With `.initial` the observer receives the
+    /// present value. Then it receives every later version. (P4)
     @inlinable
     internal func start(_ observer: VersionedObserver, _ options: ObserverOptions) -> ObservationToken {
         mutation.trapInsideBody(.observe, cell.latch.owner)
@@ -112,7 +114,7 @@ extension Observed: ObservableProperty {
 }
 
 extension Change {
-    /// The initial delivery.
+    /// Makes the initial delivery, which has the present value and its version.
     @inlinable
     internal static func initial(_ present: (value: Value, version: UInt64)) -> Change {
         Change(reason: .initial, old: nil, new: present.value, version: present.version)

@@ -81,13 +81,14 @@ public final class Observed<Value: Sendable>: Sendable {
     @usableFromInline internal let mutation = MutationLock()
     @usableFromInline internal let cell: ValueCell<Value>
 
-    /// Makes a property, at version 0.
+    /// Makes a property that has this value, at version 0.
     @inlinable
     public init(_ value: Value) {
         cell = ValueCell(value, version: 0)
     }
 
-    /// Makes a property that continues the versions of another one.
+    /// Makes a property that has this value at `version`, and continues from there the versions of
+    /// another property.
     package init(_ value: Value, version: UInt64) {
         cell = ValueCell(value, version: version)
     }
@@ -133,7 +134,8 @@ extension Observed {
         @inlinable set { change(to: newValue).retire() }
     }
 
-    /// The number of changes so far. A read that follows sees this version or a later one. (P2)
+    /// The number of changes so far. A value that is read afterwards has this version or a later
+    /// one. (P2)
     @inlinable
     public var version: UInt64 { cell.version }
 
@@ -156,9 +158,9 @@ extension Observed {
     /// This is the cheapest way to read a part of a large value, above all on many threads: copies
     /// count references, and the threads contend for the count.
     ///
-    /// `body` may take as long as it likes. Other threads can change the property, but the lent
-    /// value stays the same, and is destroyed only after `body` has returned. `body` counts as
-    /// inside a callback.
+    /// `body` may run for a long time. Other threads can change the property, but the lent value
+    /// stays the same, and is destroyed only after `body` has returned. `body` counts as inside a
+    /// callback.
     ///
     /// - Returns: The result of `body`.
     /// - Throws: The error that `body` throws.

@@ -5,7 +5,8 @@
 // are woken, then the inline callbacks are called, then the serial deliveries run. (P1)
 
 extension ObserverKind where Content: ~Copyable {
-    /// The links of paths that lead on from the property, and of derived values that depend on it.
+    /// The kind of the observers that are links: they belong to paths that lead on from the
+    /// property, and to derived values that depend on it.
     @inlinable @inline(__always)
     static func links() -> ObserverKind where Content == HeldObject<LinkedPath> { ObserverKind(.links) }
 }
@@ -21,7 +22,7 @@ extension ObserverList {
     @inlinable @inline(__always)
     var mayHavePriorObservers: Bool { mayHave(ListHints.flagged) }
 
-    /// Whether there may be mailboxes, or paths that go on from here.
+    /// Whether the property may have mailboxes, or links (see `links()`).
     @inlinable @inline(__always)
     var mayHaveMailboxesOrLinks: Bool { mayHave(ListHints.mailboxes | ListHints.links) }
 }
@@ -32,8 +33,8 @@ extension ObserverList {
     /// An observer receives every change that came after its registration, even if this thread
     /// delivers the change late. (P4)
     ///
-    /// `version` is passed separately: code for any type of value would have to look up its place
-    /// in a change.
+    /// `version` is passed separately, because code that is compiled once for all types of value
+    /// would have to look up where a change has its version.
     @inlinable @inline(__always)
     internal borrowing func deliver<Value>(_ change: Change<Value>, of version: UInt64) {
         walkClosures(before: version) { closure in

@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An observer to attach to a property: a closure, or the mailbox of an iterator, with its options.
+/// An observer to attach to a property: a closure or a mailbox, with its options.
 ///
-/// `observe` and its like make it. A type that adopts `ObservableProperty` passes it on, once.
+/// `observe` and the methods like it make a `PropertyObserver`. A type that adopts
+/// `ObservableProperty` passes it on, once.
 public struct PropertyObserver<Value: Sendable>: Sendable {
     @usableFromInline internal let options: ObserverOptions
     /// The owner with which the observation ends. (P13)
     @usableFromInline internal let owner: WeakReference?
     @usableFromInline internal let form: Form
-    /// Whether the values of each change are compared before the closure is called. If so, and if
-    /// the old referent of a weak property is gone, `old` is nil and not a nil referent: a referent
-    /// that is gone equals nothing.
+    /// Whether the old and the new value of each change are compared before the closure is called.
+    /// This matters only for a weak property whose old referent is gone: see `SeenReferents`.
     @usableFromInline internal let isComparing: Bool
 
     @usableFromInline
     internal enum Form: Sendable {
         /// A closure that is called on the threads that make the changes.
         case inline(CallbackForm<Change<Value>>)
-        /// A mailbox. Its changes are delivered, or returned by an iterator, one at a time, in the
-        /// order of the versions.
+        /// A factory that makes a mailbox. The mailbox's changes are delivered, or an iterator
+        /// returns them, one at a time, in the order of their versions.
         case mailbox(ChangeReceiverFactory<Value>)
     }
 
@@ -34,8 +34,8 @@ public struct PropertyObserver<Value: Sendable>: Sendable {
 }
 
 extension PropertyObserver {
-    /// Begins the observation of a value that never changes. A property type of yours that is a
-    /// constant, with the version 0, calls this in its `attach`.
+    /// Begins the observation of a value that never changes. If your property type is a constant,
+    /// its `attach` calls this method, and its version is 0.
     ///
     /// With `.initial` the value is delivered. The observation goes on until it is cancelled: a
     /// sequence waits, and a group with this member does not end. Any thread.
@@ -49,7 +49,8 @@ extension PropertyObserver {
         return token
     }
 
-    /// Returns the token of an observation that has ended. The observer is not called.
+    /// Begins an observation that ends at once for the reason `end`, and returns its token. The
+    /// observer is not called.
     ///
     /// A combination uses it when another thread has ended the observation of a member before the
     /// member delivered its first value. (P8)
@@ -63,15 +64,15 @@ extension PropertyObserver {
         return token
     }
 
-    /// Returns an observer for a property of other values. `transform` makes this observer's
-    /// changes from that property's, or returns nil to leave one out.
+    /// Returns an observer for a property of other values. `transform` makes a change for this
+    /// observer from each change of that property, or returns nil to leave the change out.
     ///
     /// A mailbox keeps the changes of the other property. Each is transformed when it is delivered.
     ///
     /// - Parameters:
     ///   - asCombination: Whether `transform` runs no user code, so that a commit may call the
     ///     observer under its locks.
-    ///   - isComparing: Whether `transform` compares the values of a change.
+    ///   - isComparing: Whether `transform` compares the old and the new value of a change.
     internal func pulledBack<Other: Sendable>(
         asCombination: Bool = false,
         isComparing: Bool = false,
@@ -93,12 +94,12 @@ extension PropertyObserver {
 }
 
 extension PropertyObserver {
-    /// Returns an observer that leaves out a change if `areEqual` accepts its new value and the
-    /// value that the observer received last. Nil if this observer receives all changes: then the
-    /// `old` of each change is that value.
+    /// Returns an observer that leaves out a change if `areEqual` returns true for the value that
+    /// the observer received last and the new value. Returns nil if this observer receives all
+    /// changes: the `old` value of each change is then the value that it received last.
     ///
-    /// The rule need not be transitive. A value that was left out is therefore compared with
-    /// nothing.
+    /// `areEqual` need not be transitive. A value that was left out is therefore never compared
+    /// with a later value.
     internal func leavingOut(_ areEqual: @escaping @Sendable (Value, Value) -> Bool) -> PropertyObserver? {
         guard case .mailbox(let factory) = form, factory.mayDrop else { return nil }
         let last = LastReceived<Value>()
@@ -110,7 +111,7 @@ extension PropertyObserver {
     }
 }
 
-/// The value that an observer received last, if changes were left out since then.
+/// Stores the value that an observer received last; nil if no change was left out since then.
 private final class LastReceived<Value: Sendable>: @unchecked Sendable {
     // Unchecked: used where the observer is called, one change at a time.
     var value: Value?

@@ -24,7 +24,8 @@ public struct ReadOnly<Value: Sendable>: ObservableProperty {
     @inlinable
     public var value: Value { property.value }
 
-    /// The number of changes so far. A read that follows sees this version or a later one. (P2)
+    /// The number of changes so far. A value that is read afterwards has this version or a later
+    /// one. (P2)
     @inlinable
     public var version: UInt64 { property.version }
 
@@ -38,11 +39,12 @@ public struct ReadOnly<Value: Sendable>: ObservableProperty {
     /// - Complexity: O(*n*).
     public var observationCount: Int { property.observationCount }
 
-    /// Begins an observation of the property.
+    /// Begins an observation of the property, as ``Observed/attach(_:)`` does. (P1, P4)
     @inlinable
     public func attach(_ observer: PropertyObserver<Value>) -> ObservationToken { property.attach(observer) }
 
-    /// Attaches an observer without retaining the property; nil once the property is gone.
+    /// A function that attaches an observer, but does not retain the property. It returns nil once
+    /// the property is gone. (P11)
     @inlinable
     public var weakAttachment: @Sendable (PropertyObserver<Value>) -> ObservationToken? { property.weakAttachment }
 }
@@ -54,8 +56,8 @@ extension Observed {
 }
 
 // swift-format-ignore: NoLeadingUnderscores
-/// A view of a property without its changes to an equal value. `removingDuplicates()` returns it,
-/// as a property.
+/// A view of a property that leaves out changes to an equal value. `removingDuplicates()` returns
+/// such a view, as `some ObservableProperty`.
 public struct _RemovingDuplicates<Base: ObservableProperty>: ObservableProperty where Base.Value: Equatable {
     @usableFromInline internal let base: Base
 
@@ -79,16 +81,16 @@ public struct _RemovingDuplicates<Base: ObservableProperty>: ObservableProperty 
         base.attach(observer.pulledBack(isComparing: true, Self.kept))
     }
 
-    /// Attaches an observer without retaining the property, as the property's `weakAttachment`
-    /// does. The observation leaves out changes to an equal value.
+    /// A function that attaches an observer with the property's `weakAttachment`. The observation
+    /// leaves out changes to an equal value.
     public var weakAttachment: @Sendable (PropertyObserver<Base.Value>) -> ObservationToken? {
         let attach = base.weakAttachment
         return { observer in attach(observer.pulledBack(isComparing: true, Self.kept)) }
     }
 
-    /// Returns the change, or nil if its values are equal. Its old value equals the one that this
-    /// observation received last: a change that follows dropped ones has the old value of the first
-    /// of them.
+    /// Returns the change, or nil if its values are equal. Its old value equals the value that this
+    /// observation received last: if changes were dropped before it, it has the old value of the
+    /// first dropped change.
     @Sendable
     private static func kept(_ change: Change<Base.Value>) -> Change<Base.Value>? {
         if change.reason == .valueChanged, let old = change.old, old == change.new { return nil }
@@ -97,16 +99,16 @@ public struct _RemovingDuplicates<Base: ObservableProperty>: ObservableProperty 
 }
 
 extension ObservableProperty where Value: Equatable {
-    /// Returns a view of the property without its changes to an equal value.
+    /// Returns a view of the property that leaves out changes to an equal value.
     ///
-    /// A change is left out if its new value equals the one that this observation received last.
-    /// Where `Buffering` drops changes, that is not the value before the change; `change.old` says
-    /// what it is. (P3)
+    /// A change is left out if its new value equals the value that this observation received last.
+    /// If `Buffering` has dropped changes, that value is not the value directly before the change;
+    /// `change.old` has it. (P3)
     ///
     /// The two values of each change are compared with their own `==`, where the observer is
-    /// called: under no lock. (P5) The initial delivery and prior ones come in any case; versions
-    /// are the property's, and have gaps. If `==` ends the observation, the observer is not called
-    /// with that change. (P8)
+    /// called: under no lock. (P5) The initial delivery and prior deliveries are never left out.
+    /// The changes have the property's versions, so the versions have gaps. If `==` ends the
+    /// observation, the observer is not called with that change. (P8)
     ///
     /// ```swift
     /// car.speed.removingDuplicates().observe { change in print(change.new) }
@@ -116,25 +118,26 @@ extension ObservableProperty where Value: Equatable {
 }
 
 // swift-format-ignore: NoLeadingUnderscores
-/// A property that never changes: a `let` of a class with `@ConcurrentObservable`, as a derived
-/// value reads it. The macro makes it.
+/// A property that never changes. The macro `@ConcurrentObservable` makes one for a `let` of a
+/// class, so that a derived value can read the `let`.
 ///
 /// An observation receives the value with `.initial`, and goes on until it is cancelled.
 public struct _Constant<Value: Sendable>: ObservableProperty {
     /// The value. Any thread; never waits.
     public let value: Value
 
-    /// A property that always has this value.
+    /// Makes a property that always has this value.
     @inlinable
     public init(_ value: Value) { self.value = value }
 
     /// 0, since the value never changes.
     public var version: UInt64 { 0 }
 
-    /// The value, and the version 0. Any thread; never waits.
+    /// Returns the value, with 0 as its version. Any thread; never waits.
     public func snapshot() -> (value: Value, version: UInt64) { (value, 0) }
 
-    /// Begins an observation, which receives no change. Any thread.
+    /// Begins an observation. It receives the value if it asks for `.initial`, and never a change.
+    /// Any thread.
     public func attach(_ observer: PropertyObserver<Value>) -> ObservationToken {
         observer.attach(toConstant: value)
     }

@@ -7,10 +7,11 @@
 /// the code that makes the message uses the word as an address; all other code only tests whether
 /// it is 0.
 internal enum RunningBody {
-    /// The word for the body of a commit.
+    /// Returns the word for the body of a commit: the address of its `RunningCommit`, with the
+    /// lowest bit set.
     static func word(of commit: UnsafePointer<RunningCommit>) -> UInt { UInt(bitPattern: commit) | 1 }
 
-    /// Describes the body that the calling thread runs. Traps use it.
+    /// A description of the body that the calling thread runs, for the messages of traps.
     static var current: String {
         // Safe: records are never freed; the word is the calling thread's, whose body has not
         // returned.
@@ -23,7 +24,7 @@ internal enum RunningBody {
         return "the commit of \(names.prefix(few).joined(separator: ", "))\(others)"
     }
 
-    /// The number of members of a commit that a message names.
+    /// The largest number of members of a commit that a message names.
     private static var few: Int { 8 }
 
     /// Returns the label and the type of a property.
@@ -51,13 +52,14 @@ internal enum RunningBody {
 /// The data for the message about a change inside the body of a commit. It is on the stack of the
 /// commit.
 @safe internal struct RunningCommit {
-    /// The address of the members, which `names` receives.
+    /// The address of the list of the commit's members. It is the argument for `names`.
     let members: UnsafeRawPointer
-    /// Returns the names of the members. Traps call it.
+    /// Returns the names of the members in the list at an address. It is called only for the
+    /// message.
     let names: (UnsafeRawPointer) -> [String]
 }
 
-/// A property that messages name.
+/// A property that can describe itself in messages.
 private protocol NamedProperty: AnyObject {
     var nameInMessages: String { get }
 }

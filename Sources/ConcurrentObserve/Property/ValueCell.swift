@@ -2,7 +2,8 @@
 
 public import Synchronization
 
-/// The memory of a property's value: read by any thread at any time, replaced by one at a time.
+/// The memory of a property's value. Any thread may read the value at any time; one thread at a
+/// time replaces it.
 ///
 /// The latch holds the value's bits, or the address of its box. A thread that follows an address
 /// pins the box first, by a hazard pointer: it stores the address and then checks whether the
@@ -24,7 +25,7 @@ internal struct ValueCell<Value: Sendable>: ~Copyable, Sendable {
         Encoding.discard(latch.load().words)
     }
 
-    /// The words that stand for `value`, with a box of their own.
+    /// Returns the words that stand for `value`. If they need a box, it is a new one.
     @inlinable @inline(__always)
     borrowing func encode(_ value: Value) -> Latch.Words {
         // Relaxed: the mark is the second word of both slots from the start, and never changes.
@@ -39,14 +40,14 @@ extension ValueCell {
     @inlinable @inline(__always)
     var version: UInt64 { latch.presentVersion }
 
-    /// A copy of the value. Any thread; lock-free.
+    /// Returns a copy of the value. Any thread; lock-free.
     @inlinable @inline(__always)
     borrowing func copy() -> Value {
         guard Encoding.isAlwaysInline else { return Self.copyPinned(self) }
         return Encoding.decode(latch.load(firstOnly: Encoding.needsOneWord).words)
     }
 
-    /// A copy of the value, and its version. Any thread; lock-free.
+    /// Returns a copy of the value, and its version. Any thread; lock-free.
     @inlinable @inline(__always)
     borrowing func load() -> (value: Value, version: UInt64) {
         guard Encoding.isAlwaysInline else { return Self.loadPinned(self) }
@@ -54,8 +55,8 @@ extension ValueCell {
         return (Encoding.decode(words), version)
     }
 
-    /// A copy of the value. It needs no pin: the caller has the mutation lock, so no other thread
-    /// replaces the value.
+    /// Returns a copy of the value, without a pin: the caller must hold the mutation lock, so no
+    /// other thread replaces the value.
     @inlinable @inline(__always)
     borrowing func copyLocked() -> Value {
         Encoding.copy(latch.wordsLocked(firstOnly: Encoding.needsOneWord))
@@ -71,8 +72,8 @@ extension ValueCell {
     @inlinable @inline(never)
     static func loadPinned(_ cell: borrowing ValueCell) -> (value: Value, version: UInt64) { readPinned(cell) }
 
-    /// Reads the value and its version. Tries once, and on this fast path calls nothing for which
-    /// it would have to save registers.
+    /// Reads the value and its version. The fast path tries once, and calls no function for which
+    /// it would have to save registers. If it fails, `readAgain` reads.
     @inlinable @inline(__always)
     static func readPinned(_ cell: borrowing ValueCell) -> (value: Value, version: UInt64) {
         guard let record = unsafe ThreadRecord.own, !AsymmetricBarrier.needsFences else { return readAgain(cell) }
@@ -88,8 +89,9 @@ extension ValueCell {
         return (Encoding.copy(words), version)
     }
 
-    /// Reads the value and its version where the fast path cannot: on a thread without a record, on
-    /// a system without membarrier, during a commit, or after a change in between.
+    /// Reads the value and its version if the fast path of `readPinned` cannot. The reasons: the
+    /// thread has no record, the system has no membarrier, a commit has prepared a change, or a
+    /// change was published during the read.
     @inlinable @inline(never)
     static func readAgain(_ cell: borrowing ValueCell) -> (value: Value, version: UInt64) {
         ThreadRecord.withCopyPin { pin in
@@ -98,7 +100,8 @@ extension ValueCell {
         }
     }
 
-    /// Lends the value to `body`, which may take its time.
+    /// Lends the value to `body`, and returns the result of `body`. A frame pins the value's box,
+    /// if there is one, until `body` returns. Therefore `body` may run for a long time.
     @inlinable @inline(__always)
     borrowing func lend<Result, Failure: Error>(
         to body: (borrowing Value) throws(Failure) -> Result
@@ -116,8 +119,9 @@ extension ValueCell {
 // MARK: - Pinning
 
 extension ValueCell {
-    /// Loads the words of a version and protects their box. Lock-free: it repeats only if another
-    /// version was published.
+    /// Loads the words of the present version, and protects their box, if there is one, with `pin`.
+    /// Returns the words and the version. Lock-free: it repeats only if another version was
+    /// published.
     @inlinable @inline(__always)
     borrowing func protect(by pin: borrowing HazardPointer) -> (words: Latch.Words, version: UInt64) {
         while true {
@@ -128,10 +132,11 @@ extension ValueCell {
         }
     }
 
-    /// Whether the pin was visible before the box that was loaded with `word` was retired.
+    /// Whether the pin protects the box whose address was loaded together with `word`: other
+    /// threads could see the pin before the box was retired.
     ///
-    /// The answer holds for a prepared version, too, whichever slot was taken: nothing is retired
-    /// before the version is settled.
+    /// The result is also right if a commit has prepared the version, whichever slot was read: no
+    /// box is retired before the commit has settled the version.
     @inlinable @inline(__always)
     borrowing func isPinned(_ word: UInt64) -> Bool {
         // Relaxed: after the pin, by the light barrier. The thread that releases the box publishes
@@ -144,13 +149,13 @@ extension ValueCell {
 // MARK: - Replacing
 
 extension ValueCell {
-    /// A value that has been replaced, and the version of the change that did it. Belongs to the
-    /// thread that made the change.
+    /// A value that a change has replaced, and the version of that change. It belongs to the thread
+    /// that made the change.
     @usableFromInline
     struct Replaced: ~Copyable {
         @usableFromInline let words: Latch.Words
         @usableFromInline let version: UInt64
-        /// Names the property: see `Retirable.sourceAddress`.
+        /// The address that identifies the property: see `Retirable.sourceAddress`.
         @usableFromInline let source: UInt
 
         @inlinable
@@ -178,7 +183,7 @@ extension ValueCell {
         return Replaced(words: replaced, version: latch.publish(words), source: address)
     }
 
-    /// The latch's address. It names the property among all values that wait to be destroyed.
+    /// The address of the latch. It identifies the property to which a retired value belongs.
     @inlinable @inline(__always)
     var address: UInt {
         // Safe: an address only; atomics are never copied to be lent. `version` comes first in a

@@ -14,7 +14,7 @@ internal enum ValueEncoding<Value: Sendable> {
             && MemoryLayout<Value>.alignment <= MemoryLayout<Latch.Words>.alignment
     }
 
-    /// Whether readers do without the second word.
+    /// Whether readers need only the first word.
     @inlinable @inline(__always)
     static var needsOneWord: Bool { !isAlwaysInline || MemoryLayout<Value>.size <= MemoryLayout<UInt>.size }
 
@@ -22,9 +22,11 @@ internal enum ValueEncoding<Value: Sendable> {
     @inlinable @inline(__always)
     static func reference(in words: Latch.Words) -> UInt { isAlwaysInline ? 0 : words.first }
 
-    /// The words that stand for `value`. Takes a box for what is not its own bits.
+    /// Returns the words that stand for `value`. If the value is not stored as its own bits, takes
+    /// a box for it.
     ///
-    /// - Parameter mark: The property's mark; unused for bits.
+    /// - Parameter mark: The property's mark (see `ValueMark`). It is not used if the value is
+    ///   stored as its own bits.
     @inlinable @inline(__always)
     static func encode(_ value: Value, mark: UInt) -> Latch.Words {
         guard isAlwaysInline else { return Latch.Words(first: ValueBox<Value>.allocate(value), second: mark) }
@@ -34,27 +36,28 @@ internal enum ValueEncoding<Value: Sendable> {
         return words
     }
 
-    /// The value whose own bits `words` are.
+    /// Returns the value whose bits are in `words`.
     @inlinable @inline(__always)
     static func decode(_ words: Latch.Words) -> Value {
         // Safe: `encode` has put the bits there. They reference nothing, so their copy is a value.
         unsafe withUnsafeBytes(of: words) { unsafe $0.load(as: Value.self) }
     }
 
-    /// A copy of the value that `words` stand for. The caller pins the box, or owns it.
+    /// Returns a copy of the value that `words` stand for. If the value is in a box, the caller
+    /// must pin the box, or own a reference to it.
     @inlinable @inline(__always)
     static func copy(_ words: Latch.Words) -> Value {
         // Safe: the caller keeps the box.
         isAlwaysInline ? decode(words) : unsafe ValueBox<Value>.value(at: words.first).pointee.value
     }
 
-    /// Destroys what `encode` made. No other thread can be reading it.
+    /// Releases the box of `words`, if there is one. No other thread may be able to read it.
     @inlinable @inline(__always)
     static func discard(_ words: Latch.Words) { if !isAlwaysInline { releaseOwned(words.first) } }
 }
 
-/// A value of a property on the heap, in a `Box`. Readers follow its address. It is retired when
-/// the value is replaced.
+/// Functions for a property's value that is on the heap, in a `Box`. Readers follow the address of
+/// the box. The box is retired when the value is replaced.
 @usableFromInline
 internal enum ValueBox<Value: Sendable> {
     /// Allocates a box with a copy of `value`, and returns its address. The caller owns the only
@@ -72,7 +75,7 @@ internal enum ValueBox<Value: Sendable> {
     @inlinable @inline(__always)
     static var size: Int { MemoryLayout<Value>.size &+ max(0, MemoryLayout<Value>.alignment &- 16) }
 
-    /// The type that the box's header names: see `BoxHeader`.
+    /// The word that says, in the box's header, which type the value has: see `BoxHeader`.
     @inlinable @inline(__always)
     static var type: UInt {
         if _isPOD(Value.self) { return 0 }
@@ -84,7 +87,7 @@ internal enum ValueBox<Value: Sendable> {
     /// Retires a replaced box. The release destroys the value under no lock: on this thread, or on
     /// one of the library's if that may run user code or takes long. (P5, P14)
     ///
-    /// - Parameter source: Names the property: see `Retirable.sourceAddress`.
+    /// - Parameter source: The address that identifies the property: see `Retirable.sourceAddress`.
     @inlinable @inline(__always)
     static func retire(_ words: Latch.Words, from source: UInt) {
         if _isPOD(Value.self) {
@@ -100,9 +103,8 @@ internal enum ValueBox<Value: Sendable> {
         addressOfValue(inBoxAt: address, alignment: MemoryLayout<Value>.alignment)
     }
 
-    /// The value in the box at `address`, in place.
-    ///
-    /// The caller pins the box, or owns a reference.
+    /// Returns the address of the value in the box at `address`. The caller must pin the box, or
+    /// own a reference to it.
     @inlinable @inline(__always)
     static func value(at address: UInt) -> UnsafePointer<BoxedValue<Value>> {
         // Safe: `allocate` has put the value there; a struct of one member is laid out as its
@@ -111,11 +113,17 @@ internal enum ValueBox<Value: Sendable> {
     }
 }
 
-/// Takes a box for a value: see `BoxPool`.
+/// Takes a box for a value of this size in bytes and this `ValueBox.type`, and returns the address
+/// of the box: see `BoxPool`.
 @usableFromInline
 internal func takeBox(_ bytes: Int, _ type: UInt) -> UInt { BoxPool.take(bytes, type: type) }
 
-/// Retires a box whose value owns references.
+/// Retires the box of `words`, whose value owns references.
+///
+/// - Parameters:
+///   - value: The address of the value in the box.
+///   - size: The size of the value in bytes.
+///   - source: The address that identifies the property: see `Retirable.sourceAddress`.
 @usableFromInline
 internal func retireBox(_ words: Latch.Words, _ value: UInt, _ size: Int, from source: UInt) {
     if let weight = ValueMark.weight(of: words.second, at: value) {
@@ -125,7 +133,8 @@ internal func retireBox(_ words: Latch.Words, _ value: UInt, _ size: Int, from s
     }
 }
 
-/// Releases the box at an address, which no other thread can be reading.
+/// Releases the caller's reference to the box at an address. No other thread may be able to read
+/// the box.
 @usableFromInline
 internal func releaseOwned(_ reference: UInt) {
     // Safe: the caller owns the reference.

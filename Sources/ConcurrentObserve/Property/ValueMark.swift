@@ -11,11 +11,12 @@
 /// It is also 0 for values that are bits. `ValueBox.retire` does not read the mark of these.
 @usableFromInline
 internal enum ValueMark {
-    /// Returns the mark of a type; 0 for bits, too, whose mark is not used.
+    /// Returns the mark of a type; 0 if its values are bits, because their mark is not used.
     @inlinable
     static func of<Value>(_ type: Value.Type) -> UInt { _isPOD(type) ? 0 : find(type) }
 
-    /// Finds the mark of a type. The runtime takes a lock to do so on the type's first use. (P18)
+    /// Finds the mark of a type whose values are not bits. On the type's first use, the runtime
+    /// takes a lock for this. (P18)
     @usableFromInline
     static func find<Value>(_ type: Value.Type) -> UInt {
         guard isInert(type), let standard = type as? any StandardValue.Type else { return 0 }
@@ -29,8 +30,8 @@ internal enum ValueMark {
         _isPOD(type) || (type as? any StandardValue.Type)?.isInert ?? false
     }
 
-    /// Estimates the bytes that the value at `address` references; nil if its destruction may run
-    /// user code.
+    /// Estimates how many bytes of memory the value at `address`, whose property has this mark,
+    /// references. Returns nil if the destruction of the value may run user code.
     static func weight(of mark: UInt, at address: UInt) -> Int? {
         if mark == 0 { return nil }
         // Safe: a mark other than 0 is the address of such a class, whose values the caller has.
@@ -44,8 +45,8 @@ internal enum ValueMark {
 private protocol StandardValue {
     static var isInert: Bool { get }
     static var weigher: ValueWeigher.Type { get }
-    /// Estimates the bytes of memory that a value references. The value is lent, so that nothing is
-    /// counted.
+    /// Estimates how many bytes of memory a value references. Takes the value by address, so that
+    /// no reference count changes.
     ///
     /// - Complexity: O(1): memory that elements reference is estimated, not measured.
     static func weight(of value: UnsafePointer<BoxedValue<Self>>) -> Int
@@ -96,12 +97,14 @@ extension Optional: StandardValue {
     fileprivate static func weight(of optional: UnsafePointer<BoxedValue<Optional>>) -> Int { 0 }
 }
 
-/// Returns the bytes of an element, with an estimate of the memory that it references.
+/// Returns the number of bytes that an element of a collection takes, plus an estimate of the
+/// memory that the element references.
 private func estimatedSize<Element>(of _: Element.Type) -> Int {
     MemoryLayout<Element>.stride &+ (_isPOD(Element.self) ? 0 : 48)
 }
 
-/// Estimates the memory behind the values of one type.
+/// Estimates how many bytes of memory the values of a type reference. Each type has its own
+/// subclass; the mark is the address of that class.
 private class ValueWeigher {
     class func weight(at address: UnsafeRawPointer) -> Int { 0 }
 }

@@ -2,7 +2,7 @@
 
 /// An object that weak properties may refer to: they notify their observers when it dies.
 ///
-/// One stored property adopts it, in a class or an actor, of any isolation:
+/// A class or an actor, of any isolation, adopts it with one stored property:
 ///
 /// ```swift
 /// final class Session: WeaklyObservable {
@@ -27,14 +27,15 @@ public protocol WeaklyObservable: AnyObject, Sendable {
 public struct ReferentLifetime: ~Copyable, Sendable {
     private let deaths = ObserverRegistry<Void>()
 
-    /// Begins with the object that stores it.
+    /// Makes the lifetime of the object that stores it.
     public init() {}
 
     deinit { if !Fork.isInChild { deaths.notify(()) } }
 }
 
 extension ReferentLifetime {
-    /// Makes an observer of the end, without its closure. It is not registered.
+    /// Makes an observer of the end of the lifetime. The caller stores its closure, and registers
+    /// it.
     internal borrowing func makeObserver() -> Observer { deaths.observers.makeObserver() }
 
     /// Whether this lifetime made `observer`.
@@ -44,15 +45,16 @@ extension ReferentLifetime {
 /// The value that a weak property stores: a reference that keeps nothing alive, and the observation
 /// of the referent's death.
 ///
-/// Copying one, and destroying it, touches no strong reference: both may happen under a lock. (P5)
+/// Copying or destroying a box retains and releases no referent, so both may happen under a lock.
+/// (P5)
 @usableFromInline
 internal struct WeakBox<Referent: WeaklyObservable>: Sendable {
     /// The referent while it lives. A reader gets a strong reference, which may become the last
     /// one. The referent is therefore loaded only where user code may run.
     weak let referent: Referent?
 
-    /// The observation of the referent's death. Each box has its own, but a nil box has none. It
-    /// ends with the last copy of the box, if not before.
+    /// The token of the observation of the referent's death; nil in a box that refers to no object.
+    /// All copies of a box share the token, so the observation ends with the last copy, or before.
     private let watch: ObservationToken?
 
     /// Makes a box that refers to an object, or a nil box. It does not observe the object's death
@@ -65,8 +67,9 @@ internal struct WeakBox<Referent: WeaklyObservable>: Sendable {
 }
 
 extension WeakBox {
-    /// Calls `body` with the observer when the referent dies. The caller holds the referent. Called
-    /// once in the box's life, before other threads see the box.
+    /// Begins to observe the death of `referent`, which the caller must hold. When the referent
+    /// dies, `body` is called with the observer. Must be called once, before other threads see the
+    /// box.
     func watch(_ referent: Referent?, _ body: @escaping @Sendable (_ watch: Observer) -> Void) {
         guard let referent, let observer = watch?.observer else { return }
         guard referent.lifetime.owns(observer) else {
@@ -78,7 +81,8 @@ extension WeakBox {
         observer.register()
     }
 
-    /// Returns the referent while it lives. Called where user code may run.
+    /// Returns the referent; nil if it is dead, or if the box refers to no object. Must be called
+    /// where user code may run.
     func read() -> Referent? {
         return referent
     }
@@ -89,16 +93,16 @@ extension WeakBox {
     /// Whether `observer` observes the death of this box's referent for this box.
     func isWatched(by observer: Observer) -> Bool { watch?.observer === observer }
 
-    /// Ends the observation: the property refers to something else.
+    /// Ends the observation of the referent's death, because the property now has another value.
     func stopWatching() { watch?.cancel() }
 }
 
 /// A value that refers to an object, and does not keep it alive.
 internal protocol RefersWeakly {
-    /// The object while it lives. Read where user code may run, or where the last reference is not
-    /// released.
+    /// The object; nil if it is dead. Reading this retains the object for a moment. It must
+    /// therefore be read where user code may run, or while another reference keeps the object.
     var present: AnyObject? { get }
-    /// The type of the object.
+    /// The type of the objects to which values of this type refer.
     static var referentType: Any.Type { get }
 }
 

@@ -2,30 +2,33 @@
 
 import Synchronization
 
-/// A change that is delivered later waits as a reference that keeps nothing alive. The referent is
-/// looked up when the observer is called. (P11)
+/// Makes a weak property observable. While a change waits to be delivered, it keeps no referent
+/// alive. The referents are looked up when the observer is called. (P11)
 extension WeakObserved: ObservableProperty {
     /// Begins an observation of the changes, the referent's death included. (P1, P4, P12)
     ///
     /// Observers receive the referents themselves and hold them while they run. When the referent
-    /// has died, they receive `.valueChanged` with nil as the new value, and nil as the old one,
-    /// which is gone. No prior delivery is made before the death. The old value of any change is
-    /// nil if its referent has died by then. An owner that is the referent as well is not notified
-    /// of its own death.
+    /// has died, they receive `.valueChanged` with nil as the new value. The old value is nil, too,
+    /// because the referent is gone. No prior delivery is made before the death. The old value of
+    /// any change is nil if its referent has died by then. If the owner of the observation is also
+    /// the referent, it is not notified of its own death.
     ///
     /// - Complexity: O(1) amortised.
     public func attach(_ observer: PropertyObserver<Referent?>) -> ObservationToken {
         storage.attach(Self.seen(observer))
     }
 
-    /// Attaches an observer without retaining the property; nil once the property is gone. (P11)
+    /// A function that attaches an observer, but does not retain the property. It returns nil once
+    /// the property is gone. (P11)
     public var weakAttachment: @Sendable (PropertyObserver<Referent?>) -> ObservationToken? {
         let attach = storage.weakAttachment
         return { observer in attach(Self.seen(observer)) }
     }
 
-    /// Makes an observer of the references that the property stores. A commit may call it under its
-    /// locks: looking a referent up runs no user code, and the combination keeps the referent.
+    /// Makes an observer of the weak references that the property stores. It looks up the referents
+    /// of each change, and passes them to `observer`. If `observer` compares no values, a commit
+    /// may call the result under its locks: looking up a referent runs no user code, and the
+    /// combination keeps the referent.
     internal static func seen(_ observer: PropertyObserver<Referent?>) -> PropertyObserver<WeakBox<Referent>> {
         let see: @Sendable (Change<WeakBox<Referent>>) -> Change<Referent?> = observer.seeing()
         return observer.pulledBack(asCombination: !observer.isComparing) { see($0) }
@@ -35,23 +38,24 @@ extension WeakObserved: ObservableProperty {
 /// Records whether the last value that an observation of a weak property received was nil. Only
 /// observations that compare values need it. It keeps no referent. (P11)
 ///
-/// The old referent of a change may have died. If the observer has received it, it equals nothing
-/// that comes after its death, not even nil, and `old` is nil: there is no old value. If it died
-/// before the observer received it, the observer received a nil referent, and `old` is a nil
-/// referent.
+/// The old referent of a change may have died. If the observer received that referent, `old` is
+/// nil, which means that there is no old value: a dead referent equals no later value, not even a
+/// nil referent. If the referent died before the observer received it, the observer received a nil
+/// referent instead. Then the old value is a nil referent.
 internal final class SeenReferents: Sendable {
     /// Twice the version of the last change, plus one if its value was nil; ``nothing`` before the
     /// first one.
     private let last = Atomic<UInt64>(SeenReferents.nothing)
-    /// Whether the changes come one at a time, in order. Otherwise the last change is known only if
-    /// its version is the one before the next.
+    /// Whether the observer receives the changes one at a time, in order. If not, `last` is used
+    /// only if it has the version directly before the present change.
     private let isInOrder: Bool
 
     private static var nothing: UInt64 { .max }
 
     init(isInOrder: Bool) { self.isInOrder = isInOrder }
 
-    /// Returns the change with its referents. Called where user code may run.
+    /// Returns a change that has the referents in place of the weak references. Must be called
+    /// where user code may run.
     func see<Referent>(_ change: Change<WeakBox<Referent>>) -> Change<Referent?> {
         let new = change.new.referent
         let old = change.old.flatMap { old -> Referent?? in
@@ -72,8 +76,8 @@ internal final class SeenReferents: Sendable {
 }
 
 extension PropertyObserver {
-    /// Returns the function that makes a change of referents, for this observer, from a change of
-    /// the references to them.
+    /// Returns the function that makes, for this observer, a change of referents from a change of
+    /// weak references.
     internal func seeing<Referent>() -> @Sendable (Change<WeakBox<Referent>>) -> Change<Referent?>
     where Value == Referent? {
         guard isComparing else { return { $0.map(\.referent) } }

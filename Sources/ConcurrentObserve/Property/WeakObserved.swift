@@ -37,7 +37,7 @@ import Synchronization
 public final class WeakObserved<Referent: WeaklyObservable>: Sendable {
     internal let storage: Observed<WeakBox<Referent>>
 
-    /// Makes a property, at version 0. The referent is not retained. (P11)
+    /// Makes a property that refers to this object, at version 0. The object is not retained. (P11)
     public init(_ referent: Referent? = nil) {
         let box = WeakBox(referent)
         storage = Observed(box)
@@ -71,21 +71,22 @@ extension WeakObserved {
         set { _ = replace(by: newValue) }
     }
 
-    /// The number of changes so far. A read that follows sees this version or a later one. (P2)
+    /// The number of changes so far. A value that is read afterwards has this version or a later
+    /// one. (P2)
     public var version: UInt64 { storage.version }
 
-    /// The present referent and the version that it belongs to. Never waits.
+    /// Returns the present referent, and the version that it belongs to. Never waits.
     ///
-    /// Nil between the beginning of the referent's `deinit` and the change that announces its
-    /// death, with the version of the referent.
+    /// Between the beginning of the referent's `deinit` and the change that announces its death,
+    /// the returned value is nil, and the version is still the referent's version.
     public func snapshot() -> (value: Referent?, version: UInt64) {
         storage.referent()
     }
 }
 
 extension Observed {
-    /// The present referent, and its version, if this is the storage of a weak property. Called
-    /// where user code may run.
+    /// Returns the present referent, and its version. This property must be the storage of a weak
+    /// property. Must be called where user code may run.
     internal func referent<Referent>() -> (value: Referent?, version: UInt64) where Value == WeakBox<Referent> {
         while true {
             let (box, version) = snapshot()
@@ -104,15 +105,15 @@ extension Observed {
 // MARK: - Changing
 
 extension WeakObserved {
-    /// Sets the property and returns the referent that this replaced. No other change comes in
-    /// between. (P2)
+    /// Sets the property and returns the replaced referent. No other change comes in between. (P2)
     ///
-    /// - Returns: The referent of the version before; nil if it has died by the return.
+    /// - Returns: The object to which the property referred before; nil if it has died by the
+    ///   return.
     @discardableResult
     public func exchange(_ newValue: Referent?) -> Referent? { replace(by: newValue).referent }
 
-    /// Makes the change and calls the observers; returns what was replaced, which is not watched
-    /// any more.
+    /// Sets the property and calls the observers. Returns the replaced box, which no longer
+    /// observes the death of its referent.
     private func replace(by referent: Referent?) -> WeakBox<Referent> {
         let box = watchedBox(referent)
         let replaced = storage.exchange(box)
@@ -137,15 +138,17 @@ extension WeakObserved {
 
     /// Makes the property nil. Called on the thread where the referent died, after its `deinit`.
     ///
-    /// The thread may have released the last reference in a body. There neither it nor an observer
-    /// may make a change, so a thread of the library makes it. (P5)
+    /// The thread may have released the last reference in the body of a `modify` or a commit. In a
+    /// body, neither the thread nor an observer may make a change, so a thread of the library makes
+    /// the property nil. (P5)
     private func referentDied(_ watch: Observer) {
         guard ThreadRecord.isInsideBody else { return becomeNil(watch) }
         ThreadRecord.retire(DeferredAction(for: self) { [weak self] in self?.becomeNil(watch) })
     }
 
-    /// Replaces the box that has watched the referent, and no other. Boxes are compared, so that
-    /// nothing is loaded; the comparison is repeated if another change came in between.
+    /// Replaces the present box by a nil box, if `watch` is the observer of the present box. The
+    /// function compares boxes, so that it loads no referent. It compares again if another change
+    /// came in between.
     private func becomeNil(_ watch: Observer) {
         let present = storage.snapshot().value
         guard present.isWatched(by: watch) else { return }

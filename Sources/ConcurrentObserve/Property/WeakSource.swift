@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A weak reference to a property, which does not retain the property's sources. A property of a
-/// type that the library does not know is retained. (P11)
+/// A weak reference to a property. It retains neither the property nor the objects that are needed
+/// to read the property. There is one exception: it retains a property whose type the library does
+/// not know. (P11)
 @usableFromInline
 internal struct WeakSource<Source: ObservableProperty>: Sendable {
-    /// Returns the source; nil once it is gone. Objects that are needed to read the source may be
-    /// gone before.
+    /// Returns the source; nil once it is gone. The objects that are needed to read the source may
+    /// be gone earlier.
     let find: @Sendable () -> Source?
     /// Retains the objects that are needed to read the source. Returns false if one is gone.
     let hold: @Sendable (inout HeldSources) -> Bool
@@ -27,8 +28,8 @@ internal struct WeakSource<Source: ObservableProperty>: Sendable {
         source.weakSource as! WeakSource
     }
 
-    /// Makes a reference to the source that `make` makes from `object`, which is needed to read the
-    /// source.
+    /// Makes a weak reference to the source that `make` makes from `object`. The object is needed
+    /// to read the source.
     init<Object: AnyObject & Sendable>(
         _ object: Object,
         _ make: @escaping @Sendable (Object) -> Source
@@ -40,11 +41,13 @@ internal struct WeakSource<Source: ObservableProperty>: Sendable {
         )
     }
 
-    /// The source. The caller must hold it.
+    /// The source, which must exist: the caller must have retained its objects with `hold`.
     var present: Source { find()! }
 
-    /// Calls `body` with the source, and holds the source until `body` returns. Returns nil if the
-    /// source is gone.
+    /// Calls `body` with the source, and returns the result. Retains the objects that are needed to
+    /// read the source until `body` returns. Returns nil if the source is gone.
+    ///
+    /// - Parameter owner: See `HeldSources.release(for:)`.
     func withHeld<Result>(for owner: AnyObject, _ body: (Source) -> Result) -> Result? {
         var held = HeldSources()
         defer { held.release(for: owner) }
@@ -66,8 +69,10 @@ internal struct HeldSources {
         return true
     }
 
-    /// Releases the objects. A thread of the library releases a last reference, since that may run
-    /// user code. (P5)
+    /// Releases the objects. If a reference is the last one, a thread of the library releases it,
+    /// since that may run user code. (P5)
+    ///
+    /// - Parameter owner: The object for which that thread releases them: see `DeferredAction`.
     @inline(__always)
     mutating func release(for owner: AnyObject) {
         if objects != nil { releaseAll(for: owner) }
@@ -86,7 +91,7 @@ internal struct HeldSources {
     }
 }
 
-/// A source that can be referred to weakly.
+/// A property that can make a weak reference to itself.
 internal protocol WeaklyNamed: ObservableProperty {
     var weakSource: WeakSource<Self> { get }
 }
