@@ -41,22 +41,28 @@ internal final class Agreement: @unchecked Sendable {
         @usableFromInline var other: Side { self == .first ? .second : .first }
     }
 
-    /// The cores of the two properties. They distinguish the pair from a later pair at the same
-    /// addresses. They are retained, which does not prolong a property's life. (P11)
+    /// The core (`RegistryCore`) of the first side's property. The two cores distinguish the pair
+    /// from a later pair at the same addresses. They are retained, which does not prolong a
+    /// property's life. (P11)
     private let firstCore: RegistryCore
+    /// The core of the second side's property.
     private let secondCore: RegistryCore
 
     /// The key of this agreement in `Agreements`.
     let pair: Agreements.Pair
 
-    /// May be taken inside a property's mutation lock. No lock is taken inside it.
+    /// Guards the agreed versions and `transforms`. A thread may take this lock while it holds a
+    /// property's mutation lock. It takes no lock inside this lock.
     private let lock = SourceLock()
 
-    /// One more than the agreed version of each side; 0 before there is one. Written under `lock`.
+    /// One more than the agreed version of the first side; 0 before there is an agreed version. It
+    /// is written under `lock`.
     private let first = Atomic<UInt64>(0)
+    /// One more than the agreed version of the second side; 0 before there is an agreed version. It
+    /// is written under `lock`.
     private let second = Atomic<UInt64>(0)
 
-    /// Whether a binding of the pair has transforms. Guarded.
+    /// Whether a binding of the pair has transforms. `lock` guards it.
     private var transforms = false
 
     init(between first: RegistryCore, and second: RegistryCore) {
@@ -64,15 +70,16 @@ internal final class Agreement: @unchecked Sendable {
         pair = Agreements.Pair(first, second)
     }
 
-    /// Returns which side a property is.
+    /// Returns the side of the property that has this core.
     func side(of core: RegistryCore) -> Side { core === firstCore ? .first : .second }
 
-    /// Notes that a binding of the pair has transforms.
+    /// Records that a binding of the pair has transforms.
     func noteTransforms() {
         lock.withLock { transforms = true }
     }
 
-    /// Whether this version of a side may be unknown to the other side.
+    /// Whether the other side may not have this version of `side` yet. False if the version is not
+    /// later than the agreed version.
     @usableFromInline
     func isNews(_ version: UInt64, of side: Side) -> Bool {
         // Relaxed: a short cut. Agreed versions only grow, so false is final. If true, `apply`
@@ -119,8 +126,9 @@ internal final class Agreement: @unchecked Sendable {
         }
     }
 
-    /// Agrees on two versions without making a change: they are one and the same change, which has
-    /// reached the other side through other bindings of a cycle.
+    /// Agrees that `version` of `side` and the version `other` of the other side are the same
+    /// change. The change has reached the other side through other bindings of a cycle, so none is
+    /// made.
     @usableFromInline
     func note(_ version: UInt64, of side: Side, as other: UInt64) {
         lock.withLock { noteLocked(version, of: side, as: other) }

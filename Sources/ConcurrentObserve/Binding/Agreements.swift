@@ -45,7 +45,8 @@ internal final class Agreements: @unchecked Sendable {
         return (agreement, agreement.side(of: core))
     }
 
-    /// Returns the agreement that the pair already has, or else adds `fresh`.
+    /// Counts a binding of the pair of `fresh`. Returns the agreement that the pair already has, or
+    /// else adds and returns `fresh`.
     private static func shared(_ fresh: Agreement) -> Agreement {
         var agreement = fresh
         withEntries { entries in

@@ -47,8 +47,8 @@
 // `announce`.
 
 extension ObservableProperty {
-    /// Makes `destination` follow this property: it takes the present value before the call
-    /// returns, and then the values of later changes.
+    /// Makes `destination` follow this property. The destination takes the present value before the
+    /// call returns, and then the values of later changes.
     ///
     /// When all calls that set this property have returned, the destination has its last value,
     /// even if threads have overtaken each other. (P3) Values in between may be left out. Setting
@@ -78,17 +78,19 @@ extension ObservableProperty {
         bind(to: destination, OneWayBinding(keepsValue: true) { $0 })
     }
 
-    /// Makes `destination` follow this property, with values that `transform` makes: it takes the
-    /// one made from the present value before the call returns, and then one for every later
-    /// change. Everything else is as for ``bind(to:)``.
+    /// Makes `destination` follow this property, with values that `transform` makes from this
+    /// property's values. The destination takes the value made from the present value before the
+    /// call returns, and then a value for each later change. Everything else is as for
+    /// ``bind(to:)``.
     ///
     /// If a property is bound to itself, the binding corrects its values: each change is followed
     /// by a change to the value that `transform` makes from it.
     ///
     /// - Parameters:
     ///   - destination: The property to set.
-    ///   - transform: Called as callbacks are: under no lock, on several threads at once. Its
-    ///     result is not used if a later change has arrived before it.
+    ///   - transform: Makes a value of the destination. It is called as callbacks are: under no
+    ///     lock, on several threads at once. The result is not used if a later change has reached
+    ///     the destination by then.
     @inlinable
     public func bind<Other>(
         to destination: Observed<Other>,
@@ -112,8 +114,8 @@ extension ObservableProperty {
 // MARK: - Both directions
 
 extension Observed {
-    /// Keeps this property and `other` alike: the other one takes this one's value before the call
-    /// returns; from then on each follows the other.
+    /// Keeps this property and `other` alike. The other property takes this property's value before
+    /// the call returns. From then on, each follows the other.
     ///
     /// Any threads may set both sides at the same time. When their calls have returned, both sides
     /// have the same value. If changes meet, one of them wins on both sides. A change that begins
@@ -139,9 +141,10 @@ extension Observed {
         TwoWayBinding(self, other, keepsValue: true, forward: { $0 }, backward: { $0 }).start(self, other)
     }
 
-    /// Keeps this property and `other` in step, with values that are made from each other: the
-    /// other one takes the value that `forward` makes from this one's before the call returns; from
-    /// then on each follows the other. Everything else is as for ``bindBidirectionally(with:)``.
+    /// Keeps this property and `other` in step, with values that are made from each other. Before
+    /// the call returns, the other property takes the value that `forward` makes from this
+    /// property's value. From then on, each follows the other. Everything else is as for
+    /// ``bindBidirectionally(with:)``.
     ///
     /// - Parameters:
     ///   - other: The other side.

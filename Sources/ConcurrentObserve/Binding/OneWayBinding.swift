@@ -14,8 +14,8 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
     @usableFromInline let transform: @Sendable (Source) -> Destination
     @usableFromInline let keepsValue: Bool
 
-    /// One more than the latest version that has arrived; 0 before the first. Written under the
-    /// destination's mutation lock.
+    /// One more than the latest version of the source that has arrived; 0 before the first version.
+    /// It is written under the destination's mutation lock.
     @usableFromInline let arrived: Atomic<UInt64>
 
     /// One more than the latest version of the source that the binding did not pass on, because the
@@ -31,7 +31,8 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
         known = Atomic(0)
     }
 
-    /// Makes the closure of the binding. It does not retain the destination.
+    /// Makes the closure of the binding. It does not retain the destination, to which `owner`
+    /// refers weakly.
     @inlinable
     func callback(to destination: Observed<Destination>, _ owner: WeakReference) -> CallbackForm<Change<Source>> {
         return .made { observer in
@@ -78,9 +79,10 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
         }
     }
 
-    /// Notes that a version has arrived. Returns false if it is not later than all before it, or if
-    /// the binding was cancelled: then another binding may have passed on later changes. The caller
-    /// must hold the destination's mutation lock.
+    /// Records that a version of the source has arrived, and returns true. Returns false, and
+    /// records nothing, if the version is not later than all that have arrived. Also returns false
+    /// if the binding was cancelled: then another binding may have passed on later changes. The
+    /// caller must hold the destination's mutation lock.
     @inlinable
     func arrive(_ version: UInt64, by observer: UInt) -> Bool {
         // The caller's frame names the observer in `current`. Under the lock the caller sees every

@@ -23,7 +23,8 @@ internal struct Propagation {
 }
 
 extension DeliveryScope {
-    /// The step from which the change was made; nil where a propagation begins.
+    /// The step of a binding that made or caused the change; nil if no binding did, so that a new
+    /// propagation begins here.
     fileprivate var propagation: Propagation? {
         // Safe: a step is on this thread's stack until the delivery of its change has ended, and so
         // is every step before it.
@@ -59,7 +60,8 @@ extension DeliveryScope {
         return DeliveryScope(version, of: source, showing: found?.shown)
     }
 
-    /// Runs `delivery`, which delivers the change that `edge` has made from this one.
+    /// Runs `delivery` in a new scope. `delivery` delivers the change that the binding `edge` has
+    /// made from the change of this scope: `version` of `destination`.
     @usableFromInline
     func propagate(
         through edge: Edge,
@@ -92,7 +94,8 @@ extension DeliveryScope {
         case over(knownAs: UInt64)
     }
 
-    /// Decides whether the change may pass `edge`.
+    /// Decides whether the change of this scope may pass the binding `edge`, which leads to
+    /// `destination`.
     ///
     /// - Complexity: O(*n*) in the steps of its propagation.
     @usableFromInline
@@ -122,10 +125,11 @@ extension DeliveryScope {
         return passes < 1 ? .around(since: since) : .over(knownAs: since)
     }
 
-    /// Decides whether a change that a group or a derived value made may pass `edge`. Its value is
-    /// made from other values, too. If one change reaches several members, the group changes
-    /// several times in a row, and every binding must pass on the last of these changes. The change
-    /// may therefore pass a binding twice, whatever version the destination has.
+    /// Decides whether the change of this scope may pass `edge`, if a group or a derived value made
+    /// it. The value of such a change is made from other values, too. If one change reaches several
+    /// members, the group changes several times in a row, and every binding must pass on the last
+    /// of these changes. The change may therefore pass a binding twice, whatever version the
+    /// destination has.
     private func decisionAfterGroup(through edge: Edge) -> Decision {
         var passes = 0
         var next = propagation
@@ -148,11 +152,12 @@ extension DeliveryScope {
 }
 
 extension Observed {
-    /// Sets the property for a binding, if `condition` holds, and notifies the property's
-    /// observers. The caller must hold no lock. (P5)
+    /// Sets the property for the binding `edge`, if `condition` holds, and notifies the property's
+    /// observers. `arrival` is the scope of the change that the binding has received. The caller
+    /// must hold no lock. (P5)
     ///
-    /// - Parameter condition: Called with the property's version, under its mutation lock. Runs no
-    ///   user code. It captures references, and counts none: other threads wait for the lock.
+    /// - Parameter condition: Called with the property's version, under its mutation lock. It must
+    ///   run no user code, and count no reference, because other threads wait for the lock.
     @inlinable
     internal func receive(
         _ value: Value,

@@ -17,8 +17,9 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
     @usableFromInline let forward: @Sendable (Left) -> Right
     @usableFromInline let backward: @Sendable (Right) -> Left
     @usableFromInline let keepsValue: Bool
-    /// The agreement, which all bindings of the pair share, and which of its sides the left is.
+    /// The agreement, which all bindings of the pair share.
     @usableFromInline let agreement: Agreement
+    /// The side of the agreement that the left property is.
     @usableFromInline let side: Agreement.Side
 
     @inlinable
@@ -38,8 +39,8 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
 
     deinit { if !Fork.isInChild { Agreements.leave(agreement) } }
 
-    /// Starts both directions. The right takes the left's value before this returns. Returns the
-    /// token, which stands for both directions.
+    /// Starts both directions, and returns the token that stands for both. Before the function
+    /// returns, the right property takes the value made from the left property's value.
     @inlinable
     func start(_ left: Observed<Left>, _ right: Observed<Right>) -> ObservationToken {
         let observer = left.makeObserver(.ofBinding, owner: rightReference)
@@ -58,8 +59,9 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
         return token
     }
 
-    /// Makes the right count the binding, and ends both observers when the observations of either
-    /// side are cancelled. Call it when the binding has begun. (P8)
+    /// Connects the right side's observer, whose token is `wayBack`, to `observer`, the left side's
+    /// observer. The right side then counts the binding, too, and both observers end when the
+    /// observations of either side are cancelled. Call this when the binding has begun. (P8)
     @usableFromInline
     static func join(_ wayBack: ObservationToken, to observer: Observer) {
         wayBack.observer.leaveTokenUncounted()
@@ -71,8 +73,8 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
 // MARK: - Both ways
 
 extension TwoWayBinding {
-    /// Makes the closure that passes changes of the right back to the left. It does nothing once
-    /// `observer` has ended, whose token stands for both directions.
+    /// Makes the closure that passes changes of the right back to the left. The closure does
+    /// nothing once the observation of `observer` has ended: its token stands for both directions.
     @inlinable
     func callbackBackward(within observer: Observer) -> @Sendable (Change<Right>) -> Void {
         let binding = WeakReference(self)
@@ -103,7 +105,8 @@ extension TwoWayBinding {
         pass(change, of: rightSide, side.other, to: left, leftSide, backward)
     }
 
-    /// Passes a change of one side on to the other side, if it may pass the pair.
+    /// Passes a change of `side` on to the other side, if the propagation and the agreement allow
+    /// it.
     @inlinable
     func pass<Source, Destination>(
         _ change: Change<Source>,

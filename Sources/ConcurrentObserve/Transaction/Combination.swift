@@ -5,21 +5,23 @@ import Synchronization
 /// One observation of several properties: it keeps the latest value of each, and a property that
 /// has all of these values together.
 ///
-/// Every change of a member is noted here. Then it is published as a change of that property, under
-/// the combination's lock, so the versions have no gaps, whichever threads make the changes.
-/// Several changes may be published as one. But each commit is noted under the locks of its
-/// members, and published by itself. A combination does not retain its members. (P2, P3, P11, P21)
+/// Every change of a member is *noted* here: its value is put into the member's slot
+/// (`MemberSlot`), and the change is counted. Then it is published as a change of that property,
+/// under the combination's lock, so the versions have no gaps, whichever threads make the changes.
+/// A `Step` may publish several changes as one. But each commit is noted under the locks of its
+/// members, and has a step for itself. A combination does not retain its members. (P2, P3, P11,
+/// P21)
 internal final class Combination<Value: Sendable>: @unchecked Sendable {
     // Unchecked: everything mutable, the slots included, is guarded by `lock`, except `joined`.
     let lock = SourceLock()
     /// The options with which the members' observers are registered.
     private let options: ObserverOptions
-    /// The number of changes that were noted (a commit counts as one), and the number of those that
-    /// are published.
+    /// The number of changes that were noted. A commit counts as one change.
     var noted = 0
+    /// The number of noted changes that are published.
     private var published = 0
-    /// The steps that are not published yet, in order: each commit, and before it the values that
-    /// it replaced, if these are not published either.
+    /// The first and the last step of the list of unpublished steps. Each commit has a step. If the
+    /// values that the commit replaced are not published either, another step before it has them.
     private var (firstStep, lastStep): (Step?, Step?)
     /// The property that the user's observer observes. Nil until all members have their values, and
     /// after one of them is gone.
@@ -33,12 +35,15 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
     /// Whether a member's observation ended before its first value came.
     private var lacksValue = false
 
+    /// Makes a combination that has no members yet.
+    ///
     /// - Parameter observer: The user's options.
     private init(_ observer: ObserverOptions) {
         options = ObserverOptions([.initial, .ofCombination]).union(observer.intersection(.ofBinding))
     }
 
-    /// Notes a change of `member`, and publishes it. The caller must hold no lock.
+    /// Notes a change of `member`, whose slot is `slot`, and publishes it. The caller must hold no
+    /// lock.
     private func note<Member>(_ change: Change<Member>, of member: SourceIdentity, in slot: MemberSlot<Member>) {
         var replaced = change.new
         let version = change.version
@@ -65,8 +70,9 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
     /// The caller must hold no lock.
     ///
     /// - Parameters:
-    ///   - cause: The change of a member that the calling thread delivers, if it has a scope.
-    ///   - isOfCause: Whether that change is the cause of a step.
+    ///   - cause: The scope of the member's change that the calling thread delivers; nil if the
+    ///     change has none.
+    ///   - isOfCause: Returns true if that change is the cause of a step.
     private func publish(
         _ property: Observed<Value>,
         becauseOf cause: DeliveryScope? = nil,
@@ -101,23 +107,24 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
         return step
     }
 
-    /// The members' values for one change of the property. Once it is published, it describes that
-    /// change.
+    /// The values of all members for one change of the property. When that change is published, the
+    /// step also keeps its version and the replaced value.
     final class Step {
         // The value is last, so that the places of the other fields do not depend on its type.
-        /// The number of changes that were noted when the step was made, and which of them it
-        /// publishes.
+        /// The number of changes that were noted when the step was made.
         fileprivate let noted: Int
+        /// The numbers of the noted changes that the step publishes, counted from 1.
         fileprivate(set) var notes = 0...0
         /// The number of the commit that made the values, or 0.
         let commit: UInt64
         /// Whether no noted change is left to publish after this step.
         fileprivate(set) var isLast = false
         fileprivate(set) var next: Step?
-        /// Once it is published: the words that it replaced, the version of the change, and the
-        /// address of the property's latch.
+        /// The words that the step replaced, once it is published.
         private var replaced = Latch.Words()
+        /// The version of the property's change, once the step is published.
         private(set) var version: UInt64 = 0
+        /// The address of the property's latch, once the step is published.
         private var source: UInt = 0
         let value: Value
 
@@ -151,8 +158,9 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
         return observers.allSatisfy(\.isReceiving)
     }
 
-    /// Takes the next step to publish: the first that waits, or else the present values. Nil if all
-    /// is published, or a member is not observed any more.
+    /// Takes the next step to publish: the first unpublished step, or else a new step with the
+    /// present values. Returns nil if all noted changes are published, or if a member is not
+    /// observed any more.
     func takeUnpublishedLocked() -> Step? {
         guard published < noted, isWhole else { return nil }
         let step = firstStep ?? Step(read!(), noted: noted)
@@ -184,7 +192,7 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// Adds a step with the present values, unless one has them already, or a member is not
+    /// Adds a step with the present values, unless a step has them already, or a member is not
     /// observed any more.
     ///
     /// - Parameter commit: The number of the commit that made the values, or 0.
@@ -197,7 +205,8 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
 }
 
 extension Combination: Joined {
-    /// Observes the members, and begins the user's observation. Nil if one of the members is gone.
+    /// Observes the members, begins the user's observation, and returns its token. Returns nil if
+    /// one of the members is gone.
     static func attach(_ observer: PropertyObserver<Value>, _ joining: Joining<Value>) -> ObservationToken? {
         let combination = Combination(observer.options)
         let read = joining.join(combination)
@@ -229,7 +238,7 @@ extension Combination: Joined {
         return slot
     }
 
-    /// Begins the user's observation.
+    /// Begins the user's observation, and returns its token.
     ///
     /// - Parameters:
     ///   - members: The tokens of the members' observations, which go on as long as the user's.
@@ -273,15 +282,16 @@ extension Combination: Joined {
         return token
     }
 
-    /// Returns an observation that ends at once, for the same reason as the member's.
+    /// Begins a user's observation that ends at once, for the reason for which a member's
+    /// observation has ended. Returns its token.
     private func endAtOnce(_ observer: PropertyObserver<Value>, _ members: [ObservationToken]) -> ObservationToken {
         let ended = members.first { !$0.isActive }?.observer.knownMark.end
         return observer.attach(toEnded: ended ?? .cancelled)
     }
 
-    /// Publishes the changes that were noted since the first value was read. Inside a body it
-    /// leaves that to a thread of the library: a callback that makes a change would trap in the
-    /// body. (P5)
+    /// Publishes the changes that were noted since the first value was read. In the body of a
+    /// `modify` or a commit, a callback that makes a change would trap: a thread of the library
+    /// then publishes the changes. (P5)
     private func catchUp(_ property: Observed<Value>) {
         guard lock.withLock({ published < noted }) else { return }
         guard ThreadRecord.isInsideBody else { return publish(property) }

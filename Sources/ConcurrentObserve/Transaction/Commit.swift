@@ -3,12 +3,14 @@
 /// Changes several properties as one. (P19)
 ///
 /// The thread takes the mutation locks of all of these properties, in the order of
-/// `Member.address`, and holds them while the body runs on drafts. Then it prepares each change,
-/// and makes its decision, which publishes all changes at once. It settles each change, and
-/// releases the locks. Observers are called under no lock. A prepared change is always committed.
+/// `Member.address`, and holds them while the body runs on drafts (`Draft`) of the new values. Then
+/// it prepares each change (`Latch.prepare`), and makes its `CommitDecision`, which publishes all
+/// changes at once. It settles each change (`Latch.settle`), and releases the locks. Observers are
+/// called under no lock. A prepared change is always committed.
 @usableFromInline
 internal enum Commit {
-    /// Runs `body`, and publishes the drafts that it has set, unless it throws.
+    /// Runs `body`. If `body` returns, publishes the drafts that it has set, and returns its
+    /// result. If it throws, changes nothing.
     ///
     /// This is the thin generic part, which is compiled for the types of `body`.
     @inlinable
@@ -31,7 +33,8 @@ internal enum Commit {
         return result!
     }
 
-    /// Runs `body`, and publishes the drafts that it has set if it returns true.
+    /// Runs `body`. If it returns true, publishes the drafts that it has set; otherwise changes
+    /// nothing.
     @usableFromInline
     static func run(_ group: GroupMembers, _ body: (borrowing Transaction) -> Bool) {
         // Safe, all: the caller keeps the group.
@@ -41,8 +44,8 @@ internal enum Commit {
     }
 
     /// Runs `body` for a group with paths. Follows the paths, takes the locks of the properties on
-    /// the way and of the last ones, and checks whether the paths still lead there. If not, it
-    /// releases the locks, and follows the paths again.
+    /// the way and of the last properties, and checks whether the paths still lead there. If not,
+    /// it releases the locks, and follows the paths again.
     @inline(never)
     private static func runAlongPaths(
         _ list: UnsafePointer<MemberList>,
@@ -63,9 +66,9 @@ internal enum Commit {
         }
     }
 
-    /// Runs `body` under the mutation locks of `members`, which are in the order of their
-    /// addresses, each once. Returns false, and does not run `body`, if `condition` does not hold
-    /// under the locks.
+    /// Runs `body` under the mutation locks of `members`, and then publishes or discards the
+    /// drafts. The members are in the order of their addresses, and each property occurs once. If
+    /// `condition` does not hold under the locks, returns false and does not run `body`.
     @inline(__always)
     private static func run(
         _ members: UnsafeBufferPointer<Member>,
@@ -157,7 +160,8 @@ internal enum Commit {
     }
 
     /// Puts the changes into mailboxes and combinations, and keeps the new values for the
-    /// observers. The caller must hold the members' mutation locks, after the decision.
+    /// observers. Called after the decision; the caller must hold the members' mutation locks.
+    /// Returns the object that has the combinations which the commit reaches.
     ///
     /// An observer that registers once the locks are released begins at a version that has this
     /// change.
@@ -180,7 +184,7 @@ internal enum Commit {
         return reach
     }
 
-    /// Destroys the drafts, and releases the mutation locks. Nothing was prepared.
+    /// Releases the mutation locks, and destroys the drafts. No change was prepared.
     @inline(never)
     private static func discard(
         _ members: UnsafeBufferPointer<Member>,

@@ -2,9 +2,9 @@
 
 import Synchronization
 
-/// The combinations and the paths that observe a commit's changes. Each combination takes all of
-/// the changes in one step. If the commit sets a path's last property and also leads the path
-/// elsewhere, the path takes both as one change. (P21)
+/// The combinations (`Combination`) and the paths that observe a commit's changes. Each combination
+/// takes all of the changes in one step. If the commit sets a path's last property and also leads
+/// the path elsewhere, the path takes both as one change. (P21)
 ///
 /// The commit calls the combinations' own observers under the locks of all members, so no later
 /// change of a member can come before it there. These observers put each change into a slot, and
@@ -14,16 +14,18 @@ internal final class CommitReach {
     /// The number of the commit. (P21)
     let number: UInt64
 
-    /// The number of the last commit that was possibly observed.
+    /// The number of the last commit that had a member with possible observers. Only such commits
+    /// are numbered.
     private static let lastNumber = Atomic<UInt64>(0)
 
     private var reached: [Reached] = []
-    /// The index of each combination in that list.
+    /// The index of each combination in `reached`. If there is only one combination, it may have no
+    /// entry.
     private var places: [ObjectIdentifier: Int] = [:]
     /// Values to destroy under no lock, since that may run user code. (P5)
     private var replaced: [Any] = []
 
-    /// The commit's drafts. Used while the commit holds its locks.
+    /// The commit's drafts. They are used only while the commit holds its locks.
     private let drafts: UnsafeMutableBufferPointer<Draft>
 
     init(of drafts: UnsafeMutableBufferPointer<Draft>) {
@@ -45,7 +47,7 @@ internal final class CommitReach {
         var slots: [AnyMemberSlot]
     }
 
-    /// Notes a change that was put into a slot.
+    /// Records that a change of this commit was put into `slot`, which belongs to `combination`.
     func add(_ slot: AnyMemberSlot, of combination: any Joined) {
         // Most often there is one combination.
         if let first = reached.first, first.combination === combination { return reached[0].slots.append(slot) }
@@ -55,11 +57,11 @@ internal final class CommitReach {
         reached.append(Reached(combination: combination, slots: [slot]))
     }
 
-    /// Keeps a value until no lock is held.
+    /// Keeps a value, and destroys it later, when the thread holds no lock.
     func keep(_ value: Any) { replaced.append(value) }
 
-    /// Gives the changes to the combinations of the members. The caller must hold the members'
-    /// mutation locks.
+    /// Calls `deliver`, and then gives the changes to the combinations that observe the members.
+    /// The caller must hold the members' mutation locks.
     ///
     /// - Parameter deliver: Puts the changes into the mailboxes, and calls the observers that a
     ///   commit calls under the locks.

@@ -21,7 +21,7 @@ extension Group {
     /// change. The observers are called on this thread before `commit` returns, under no lock,
     /// member by member, in no defined order. An observer of a group receives a commit once, as one
     /// change. (P21) No prior delivery is made. Commits wait for each other only if they share
-    /// members, and never in a ring.
+    /// members, and never wait in a cycle.
     ///
     /// - Parameter body: Receives the drafts. Counts as inside a callback.
     /// - Returns: The result of `body`.
@@ -79,7 +79,8 @@ extension Group {
     /// Other writers of `held` wait for the body, too. Everything else is as for ``commit(_:)``.
     ///
     /// - Parameters:
-    ///   - held: The property, or a ``Group`` or ``PropertyList`` of several.
+    ///   - held: The property that the body only reads, or a ``Group`` or a ``PropertyList`` of
+    ///     several such properties.
     ///   - body: Receives the drafts. Counts as inside a callback.
     /// - Returns: The result of `body`.
     /// - Throws: The error of `body`.
@@ -97,16 +98,17 @@ extension Group {
 }
 
 extension PropertyList {
-    /// Changes several properties of the list as one. Other properties, which the body only reads,
-    /// do not change until the commit is published: see ``Group/commit(reading:_:)``. (P19)
+    /// Changes several properties of the list as one. The properties of `held`, which the body only
+    /// reads, do not change until the commit is published: see ``Group/commit(reading:_:)``. (P19)
     ///
     /// - Parameters:
-    ///   - held: The property, or a ``Group`` or ``PropertyList`` of several.
+    ///   - held: The property that the body only reads, or a ``Group`` or a ``PropertyList`` of
+    ///     several such properties.
     ///   - body: Receives the drafts. Counts as inside a callback.
     /// - Returns: The result of `body`.
     /// - Throws: The error of `body`.
-    /// - Complexity: O(*n* log *n*) in the properties and those of `held`, and the calls of the
-    ///   observers.
+    /// - Complexity: O(*n* log *n*) in the properties of the list and of `held`, and the calls of
+    ///   the observers.
     @inlinable
     @discardableResult
     public func commit<Held: ObservableProperty, Result, Failure: Error>(
@@ -118,7 +120,8 @@ extension PropertyList {
 }
 
 extension GroupMembers {
-    /// Finds the members of a group, and those of `held`, which a commit only reads.
+    /// Makes the members of a group together with the properties of `held`, which a commit only
+    /// reads.
     @usableFromInline
     convenience init(of group: GroupMembers, reading held: some ObservableProperty) {
         self.init { found in

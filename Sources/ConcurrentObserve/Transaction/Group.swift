@@ -10,7 +10,8 @@
 // - `Group`: the members, with `snapshot`, `attach` and `commit`. `PropertyList` is a group of one
 //   type.
 // - `Member`: the addresses of a property's lock, latch and observers. `MemberList` orders them.
-// - `Transaction`: the drafts that the body of a commit reads and sets, one `Draft` a member.
+// - `Transaction`: the drafts that the body of a commit reads and sets. Each member has one
+//   `Draft`.
 // - `PathTrace`: where the paths of a group lead, with the versions of the properties on the way.
 // - `CommitReach`: the combinations and paths that a commit reaches.
 // - `Combination`: one observation of a group. A `MemberSlot` has the latest value of a member.
@@ -21,8 +22,8 @@
 // 1. `Commit.perform` calls `run`. If the group has paths, `runAlongPaths` follows them under no
 //    lock, and repeats this until `PathTrace.isPresent` finds the same versions under the locks.
 // 2. `Member.lockForBody` takes the mutation locks in the order of the members' addresses, so
-//    commits never wait in a ring. The body runs on the drafts. If it throws, `discard` releases
-//    the locks.
+//    commits never wait for each other in a cycle. The body runs on the drafts. If it throws,
+//    `discard` releases the locks.
 // 3. `publish` begins. `leaveBody` waits for registrations and snapshots that began while the body
 //    ran. `prepare` stores each new value in the latch's spare slot and marks the version
 //    (release). `CommitDecision.make` is one release store, which makes all prepared values the
@@ -62,7 +63,8 @@
 /// ```
 ///
 /// Observers receive a tuple with the latest value of each property, for each change of one of
-/// them. Changes that race may be folded into one. A ``commit(_:)`` is one change, by itself. (P21)
+/// them. Changes that several threads make at the same time may be combined into one change. A
+/// ``commit(_:)`` is always one change, and is not combined with others. (P21)
 ///
 /// Each observation numbers its changes itself: 1, 2, 3, …; `.initial` has version 0. `old` of each
 /// change is `new` of the one before. The change with the highest version has the last values of
@@ -71,9 +73,10 @@
 ///
 /// The group retains its properties. An observation of the group does not, but keeps their last
 /// values, and so the referent of a weak property. (P11) When one of the properties is gone, the
-/// observation ends with `.sourceDeleted`. (P12) Cancelling the observations of one of them cancels
-/// the group's, too; cancelling those of an owner cancels the group's observations that have this
-/// owner. (P8) `.prior` is not delivered: a group learns of a change when it is made.
+/// observation ends with `.sourceDeleted`. (P12) If the observations of one of the properties are
+/// cancelled, those of the group are, too. If the observations of an owner at one of the properties
+/// are cancelled, those of the group with the same owner are, too. (P8) `.prior` has no effect,
+/// because a group receives a change only after it is made.
 public struct Group<Value: Sendable>: ObservableProperty {
     // Closures, and no pack of properties: a pack in the type of `Value` is more than the compiler
     // (6.3) manages in users' closures. If the compiler knows the properties' types, it compiles
@@ -85,13 +88,16 @@ public struct Group<Value: Sendable>: ObservableProperty {
     // Made when needed: a weak reference makes every later use of the property slower.
     internal let makeJoining: @Sendable () -> Joining<Value>
     internal let makeWeakSource: @Sendable () -> WeakSource<Group>
-    /// Returns the values as a reader reads them.
+    /// Returns the values of the members, each as the `MemberReader` reads it.
     // Not `look` with a reader: a snapshot would take three times as many instructions.
     internal let readEach: @Sendable (any MemberReader) -> Value
 
+    /// Makes a group of these properties.
+    ///
     /// - Parameters:
     ///   - readVersion: Returns the sum of the versions.
-    ///   - look: Returns values and their version if these were present together; else nil.
+    ///   - look: Returns the values and the sum of their versions, if the values were present
+    ///     together; otherwise nil.
     @usableFromInline
     internal init<each Property: ObservableProperty>(
         of property: repeat each Property,
@@ -110,16 +116,16 @@ public struct Group<Value: Sendable>: ObservableProperty {
         readEach = { reader in Self.read(repeat each properties, by: reader) }
     }
 
-    /// Begins an observation of all properties without retaining them; nil once one of them is
-    /// gone. (P11)
+    /// A function that begins an observation of all properties, but does not retain them. It
+    /// returns nil once one of the properties is gone. (P11)
     public var weakAttachment: @Sendable (PropertyObserver<Value>) -> ObservationToken? {
         let joining = makeJoining()
         return { observer in Combination<Value>.attach(observer, joining) }
     }
 
-    /// Makes a group.
+    /// Makes a group of any number of properties.
     ///
-    /// - Parameter property: At least one, in the order of the values in the tuple.
+    /// - Parameter property: The properties, at least one, in the order of the values in the tuple.
     public init<each Property: ObservableProperty>(
         _ property: repeat each Property
     ) where Value == (repeat (each Property).Value) {
@@ -164,7 +170,7 @@ public struct Group<Value: Sendable>: ObservableProperty {
         weakAttachment(observer)!
     }
 
-    /// Describes how a combination observes all of the properties.
+    /// Describes how a `Combination` observes all of the properties.
     private static func joining<each Property: ObservableProperty>(
         _ property: repeat each Property
     ) -> Joining<Value> where Value == (repeat (each Property).Value) {
@@ -186,9 +192,7 @@ public struct Group<Value: Sendable>: ObservableProperty {
 // Initialisers without a pack: with a pack, the type checker does not find the tuple's elements in
 // a closure of one expression.
 extension Group {
-    /// Makes a group of two.
-    ///
-    /// - Parameters: The properties, in the order of the values in the tuple.
+    /// Makes a group of two properties, in the order of the values in the tuple.
     @inlinable
     public init<First: ObservableProperty, Second: ObservableProperty>(
         _ first: First,
@@ -203,9 +207,7 @@ extension Group {
         }
     }
 
-    /// Makes a group of three.
-    ///
-    /// - Parameters: The properties, in the order of the values in the tuple.
+    /// Makes a group of three properties, in the order of the values in the tuple.
     @inlinable
     public init<First: ObservableProperty, Second: ObservableProperty, Third: ObservableProperty>(
         _ first: First,
@@ -221,9 +223,7 @@ extension Group {
         }
     }
 
-    /// Makes a group of four.
-    ///
-    /// - Parameters: The properties, in the order of the values in the tuple.
+    /// Makes a group of four properties, in the order of the values in the tuple.
     @inlinable
     public init<
         First: ObservableProperty,
@@ -252,12 +252,12 @@ extension Group {
 /// Reads the members of a group one by one. Each adopter reads them in a way of its own.
 @usableFromInline
 internal protocol MemberReader {
-    /// Returns the value of a member.
+    /// Reads `property`, a member of the group, and returns its value.
     func read<Property: ObservableProperty>(_ property: Property) -> Property.Value
 }
 
 extension Group {
-    /// Returns the values of these properties as a reader reads them.
+    /// Returns the values of these properties, each as `reader` reads it.
     fileprivate static func read<each Property: ObservableProperty>(
         _ property: repeat each Property,
         by reader: any MemberReader

@@ -7,7 +7,8 @@ import Synchronization
 @usableFromInline
 internal final class GroupMembers: Sendable {
     private let find: @Sendable (inout FoundMembers) -> Void
-    /// The address of the list, or 0 before it is needed. Not a reference, so a commit counts none.
+    /// The address of the list; 0 until the list is needed. A commit uses the address, and
+    /// therefore counts no reference.
     private let found = Atomic<UInt>(0)
 
     init(_ find: @escaping @Sendable (inout FoundMembers) -> Void) { self.find = find }
@@ -19,7 +20,7 @@ internal final class GroupMembers: Sendable {
         unsafe list?.deinitialize(count: 1).deallocate()
     }
 
-    /// The list. It lives as long as this object.
+    /// The list of the members, which is made on first use. It lives as long as this object.
     @inline(__always)
     var list: UnsafePointer<MemberList> {
         // Acquire: pairs with the exchange in addList().
@@ -49,7 +50,8 @@ internal final class GroupMembers: Sendable {
 }
 
 extension GroupMembers {
-    /// Finds the members that `properties` consist of.
+    /// Makes an object that finds, when they are needed, the members among `properties`, and the
+    /// members of the groups and lists among them.
     @usableFromInline
     convenience init(of properties: [any ObservableProperty]) {
         self.init { found in for property in properties { found.add(of: property) } }

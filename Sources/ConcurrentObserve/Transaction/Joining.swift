@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Describes how a combination observes something that has a value, without retaining it.
+/// Describes how a `Combination` observes a property, a group or a list, without retaining it.
 ///
-/// If a group or a list is a member, it is not observed itself: its own members join the
+/// To *join* a combination is to become one of the properties that it observes. If a group or a
+/// list is a member of another group, it is not observed itself: its own members join the
 /// combination. A commit therefore reaches the combination under the members' locks. (P11, P21)
 @usableFromInline
 internal struct Joining<Value: Sendable>: Sendable {
-    /// Adds the properties from which the value is made. Returns a function that reads it; nil if
-    /// one of the properties is gone.
+    /// Makes a combination observe the properties from which the value is made. Returns a function
+    /// that reads the value; nil if one of the properties is gone.
     let join: @Sendable (any Joined) -> (@Sendable () -> Value)?
 
     init(_ join: @escaping @Sendable (any Joined) -> (@Sendable () -> Value)?) { self.join = join }
@@ -25,10 +26,10 @@ extension ObservableProperty {
     }
 }
 
-/// A combination, as the properties that join it use it.
+/// The functions of a `Combination` that do not depend on its value's type.
 internal protocol Joined: AnyObject, Sendable {
-    /// Observes a property. Returns the slot that has its latest value; nil if the property is
-    /// gone.
+    /// Observes a property, to which `attach` attaches an observer. Returns the slot that has the
+    /// property's latest value; nil if the property is gone.
     func join<Member: Sendable>(_ attach: @Sendable (PropertyObserver<Member>) -> ObservationToken?) -> MemberSlot<
         Member
     >?
@@ -66,49 +67,54 @@ extension PropertyList: Joinable {
 }
 
 /// The part of a combination that belongs to one member, whatever the member's type.
+///
+/// A commit first *stages* its change of the member in the slot. When the changes of all members
+/// are staged, the combination takes all of them together.
 internal class AnyMemberSlot: AttachmentClaim, @unchecked Sendable {
     // Unchecked: guarded by the combination's lock, here and in the subclass.
     /// The version of the latest value; nil before the first value has come.
     fileprivate final var version: UInt64?
-    /// The version of the staged change, if there is one. Guarded by the member's mutation lock.
+    /// The version of the staged change; nil if there is none. The member's mutation lock guards
+    /// it.
     fileprivate final var stagedVersion: UInt64?
 
     override init() {}
 
-    /// Whether no value has come. The caller must hold the combination's lock.
+    /// Whether the slot has no value yet. The caller must hold the combination's lock.
     final var isEmpty: Bool { version == nil }
 
-    /// Whether changes before the staged one have not been taken yet. The caller must hold the
-    /// combination's lock.
+    /// Whether the slot has not taken the member's change that comes directly before the staged
+    /// change. The caller must hold the combination's lock.
     final var isBehind: Bool {
         guard let version, let stagedVersion else { return false }
         return version + 1 < stagedVersion
     }
 
-    /// Takes the value that the staged change has replaced. The caller must hold the combination's
-    /// lock.
+    /// Stores, as the latest value, the value that the staged change has replaced. The caller must
+    /// hold the combination's lock.
     ///
     /// - Parameter replaced: Receives values for the caller to destroy under no lock. (P5)
     func takeOldLocked(_ replaced: inout [Any]) {}
 
-    /// Takes the staged value. The caller must hold the combination's lock.
+    /// Stores, as the latest value, the staged value. The caller must hold the combination's lock.
     ///
     /// - Parameter replaced: Receives values for the caller to destroy under no lock. (P5)
     func takeStagedLocked(_ replaced: inout [Any]) {}
 }
 
-/// The latest value of one member.
+/// Stores the latest value of one member, and the staged change.
 ///
-/// The values lie in memory of the slot, and are moved by address. This code is compiled once, for
-/// members of any type. If it used an optional or a tuple of such values, it would look up that
-/// type in the runtime's tables each time.
+/// The values lie in memory that the slot allocates, and are moved by address. This code is
+/// compiled once, for members of any type. If it used an optional or a tuple of values, it would
+/// look up the type of that optional or tuple in the runtime's tables each time.
 @safe
 internal final class MemberSlot<Member: Sendable>: AnyMemberSlot, @unchecked Sendable {
     // Unchecked: as in the superclass; the two staged values are guarded by the member's mutation
     // lock.
     private let latest = UnsafeMutablePointer<Member>.allocate(capacity: 3)
-    /// The staged values: the one that a commit replaces, and the one that it publishes.
+    /// The address of the value that the staged change replaces.
     private var old: UnsafeMutablePointer<Member> { unsafe latest + 1 }
+    /// The address of the value that the staged change publishes.
     private var new: UnsafeMutablePointer<Member> { unsafe latest + 2 }
 
     deinit {
@@ -121,11 +127,12 @@ internal final class MemberSlot<Member: Sendable>: AnyMemberSlot, @unchecked Sen
     // Safe, all that follow: the slot owns the memory, the version says whether there is a value,
     // and the lock keeps other threads out.
 
-    /// The latest value. The slot is not empty, and the caller holds the combination's lock.
+    /// The latest value. The slot must not be empty, and the caller must hold the combination's
+    /// lock.
     var value: Member { unsafe latest.pointee }
 
-    /// Takes a value, unless the slot has one of the same or a later version. Returns true if it
-    /// took the value. The caller must hold the combination's lock.
+    /// Takes a value, unless the slot has a value of the same or a later version. Returns true if
+    /// it took the value. The caller must hold the combination's lock.
     ///
     /// - Parameter value: Receives the replaced value, for the caller to destroy under no lock.
     ///   (P5)
@@ -142,8 +149,8 @@ internal final class MemberSlot<Member: Sendable>: AnyMemberSlot, @unchecked Sen
 
     // MARK: Commits
 
-    /// Keeps a change until all changes of the commit are staged. Runs under the member's mutation
-    /// lock, which the commit holds until the combination has taken them.
+    /// Stages a change, until all changes of the commit are staged. Called under the member's
+    /// mutation lock, which the commit holds until the combination has taken the changes.
     func stage(_ change: Change<Member>) {
         unsafe old.initialize(to: change.old!)
         unsafe new.initialize(to: change.new)

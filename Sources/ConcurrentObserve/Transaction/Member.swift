@@ -6,7 +6,7 @@
 /// The members of a group lie side by side. Each step of a commit is therefore one loop, without a
 /// call that depends on the type.
 ///
-/// It has only addresses, so no reference is counted where it is copied: its list retains the
+/// A `Member` has only addresses, so copying it counts no reference. The `MemberList` retains the
 /// property.
 @safe
 internal struct Member: @unchecked Sendable {
@@ -30,7 +30,7 @@ internal struct Member: @unchecked Sendable {
     }
 
     /// The address that identifies the property. Commits take the locks in the order of these
-    /// addresses, so they never wait for each other in a ring.
+    /// addresses, so they never wait for each other in a cycle.
     @inline(__always)
     var address: UInt { unsafe UInt(bitPattern: latch) }
 }
@@ -43,8 +43,8 @@ extension Member {
         unsafe mutation.pointee.acquireForCommit(record, latch.pointee.owner)
     }
 
-    /// Ends the body for this property: waits for the registrations and snapshots that began while
-    /// it ran. The mutation lock is still held.
+    /// Records that the body has ended, and waits for the registrations and snapshots of this
+    /// property that began while the body ran. The mutation lock is still held.
     @inline(__always)
     func leaveBody() { unsafe mutation.pointee.leaveCommitsBody(latch.pointee.owner) }
 
@@ -76,10 +76,10 @@ extension Member {
     @inline(__always)
     var isPossiblyObserved: Bool { unsafe observers.pointee.isPossiblyObserved }
 
-    /// Whether changes may go into mailboxes.
+    /// Whether the property may have mailboxes.
     var mayHaveMailboxes: Bool { unsafe observers.pointee.mayHaveMailboxes }
 
-    /// Whether changes may go into mailboxes, or relink paths.
+    /// Whether the property may have mailboxes, or links of paths and of derived values.
     var mayHaveMailboxesOrLinks: Bool { unsafe observers.pointee.mayHaveMailboxesOrLinks }
 
     // MARK: Snapshots
@@ -94,20 +94,21 @@ extension Member {
     func release(_ hold: MutationLock.Hold) { unsafe mutation.pointee.release(hold) }
 }
 
-/// A property that a commit can change: the steps that depend on its type. An unobserved property
-/// of plain bits does not need them. (P19)
+/// A property that a commit can change. The functions are the steps of a commit that depend on the
+/// property's type. An unobserved property of plain bits does not need them. (P19)
 ///
 /// They are called only for drafts that the body has set.
 internal protocol CommitMember: AnyObject, Sendable {
-    /// The addresses of its parts.
+    /// The addresses of the property's parts.
     var member: Member { get }
 
-    /// Puts the change into the mailboxes. The caller must hold the members' mutation locks, after
-    /// the decision.
+    /// Puts the change into the mailboxes. Called after the commit's decision; the caller must hold
+    /// the members' mutation locks.
     func enqueueLocked(_ draft: borrowing Draft)
 
-    /// Calls the combinations that observe the property. The caller must hold the members' mutation
-    /// locks, after the decision.
+    /// Calls the observers of the property that are marked `isCombined`: those of combinations, and
+    /// of paths. Called after the commit's decision; the caller must hold the members' mutation
+    /// locks.
     func callCombinationsLocked(_ draft: borrowing Draft)
 
     /// Keeps a copy of the new value for the observers. The caller must hold the members' mutation
@@ -125,7 +126,8 @@ internal protocol CommitMember: AnyObject, Sendable {
     func discard(_ draft: inout Draft)
 }
 
-/// Something whose value is made from properties that a commit can change and a snapshot can hold.
+/// An observable value that is made from properties which a commit can change. While a snapshot is
+/// taken, changes of these properties can be held off.
 internal protocol MemberHolding {
     /// Adds the properties from which the value is made.
     func addMembers(to found: inout FoundMembers)

@@ -7,9 +7,10 @@ internal struct MemberList: ~Copyable {
     /// Whether `members` is the whole group: it has no path of several steps, and a commit can
     /// change each member.
     let isComplete: Bool
-    /// The paths of several steps. `members` does not include the properties that they lead to.
+    /// The paths of several steps, and whether a commit only reads the property that each leads to.
+    /// `members` does not include these properties.
     let paths: [(path: any TracedPath, isHeldStill: Bool)]
-    /// Retains the properties of `members`.
+    /// The properties of `members`, which this array retains, and whether a commit only reads each.
     let properties: [(property: any CommitMember, isHeldStill: Bool)]
     private let hasOthers: Bool
 
@@ -56,7 +57,7 @@ internal struct MemberList: ~Copyable {
     }
 }
 
-/// The members of a group, as they are found: properties, and paths of several steps.
+/// The members of a group, while they are being found: properties, and paths of several steps.
 internal struct FoundMembers {
     /// The properties, and whether a commit only reads them.
     private(set) var properties: [(property: any CommitMember, isHeldStill: Bool)] = []
@@ -79,7 +80,8 @@ internal struct FoundMembers {
         holder.addMembers(to: &self)
     }
 
-    /// Adds properties that a commit reads and does not change.
+    /// Calls `add` with this object. The members that `add` adds are those that a commit only
+    /// reads.
     mutating func addHeldStill(_ add: (inout FoundMembers) -> Void) {
         let before = isHeldStill
         isHeldStill = true

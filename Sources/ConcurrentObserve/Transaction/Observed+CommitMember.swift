@@ -67,8 +67,8 @@ extension Observed: MemberHolding {
 /// The new value of a commit's change, kept for its observers.
 internal final class Announcement<Value: Sendable> {
     let new: Value
-    /// The deliveries that are left for the paths which lead on from the property, once these are
-    /// relinked. Nil before, and if no member may have mailboxes or links.
+    /// The deliveries that remain after the paths which lead on from the property are relinked. Nil
+    /// before that, and if no member may have mailboxes or links.
     var deferred: LinkDeliveries?
 
     init(_ new: Value) { self.new = new }

@@ -3,15 +3,16 @@
 /// A path of several steps that is a member of a group. The property that it leads to depends on
 /// the values of the properties on the way.
 internal protocol TracedPath: Sendable {
-    /// Follows the path. Evaluates the user's key paths, so it is called under no lock. (P5)
+    /// Follows the path, and records in `trace` the properties on the way and the last property.
+    /// This evaluates the user's key paths, so the caller must hold no lock. (P5)
     func follow(_ trace: inout PathTrace)
 }
 
-/// The properties to which the paths of a group lead, as a commit finds them before it takes the
-/// locks: those on the way with their versions, and the last ones.
+/// The properties through which and to which the paths of a group lead, as a commit finds them
+/// before it takes the locks. For the properties on the way, it has their versions.
 ///
-/// Under the locks the commit compares the versions. If they are the same, the paths lead there
-/// until the commit is published.
+/// Under the locks, the commit compares the versions. If no version has changed, the paths lead to
+/// these properties until the commit is published.
 internal struct PathTrace {
     private(set) var found = FoundMembers()
     private var links: [(property: any CommitMember, version: UInt64)] = []
@@ -36,26 +37,27 @@ internal struct PathTrace {
         if isHeldStill { found.addHeldStill { $0.add(property) } } else { found.add(property) }
     }
 
-    /// Takes over the trace of a path that the commit only reads.
+    /// Takes over the contents of `other`, the trace of a path that leads to a property which the
+    /// commit only reads.
     private mutating func take(_ other: inout PathTrace) {
         for (property, _) in other.found.properties { add(property, isHeldStill: true) }
         links += other.links
         objects += other.objects
     }
 
-    /// Notes that the path leads through a property, whose value at `version` was `object`, or nil.
-    /// The body may not set the property, unless it is a member, too.
+    /// Records that the path leads through `property`, and that its value at `version` was
+    /// `object`. The body may not set that property, unless the property is a member, too.
     mutating func pass(_ property: any CommitMember, at version: UInt64, to object: AnyObject?) {
         add(property, isHeldStill: true)
         links.append((property, version))
         if let object { objects.append(object) }
     }
 
-    /// Notes that the path ends in a property.
+    /// Records that the path ends in `property`.
     mutating func end(_ property: any CommitMember) { found.add(property) }
 
-    /// Whether the paths still lead to these properties. The caller must hold the mutation locks of
-    /// the properties.
+    /// Whether the paths still lead to the properties of this trace: no property on the way has
+    /// another version. The caller must hold the mutation locks of the properties.
     var isPresent: Bool {
         return links.allSatisfy { $0.property.member.version == $0.version }
     }

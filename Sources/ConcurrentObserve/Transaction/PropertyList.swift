@@ -15,7 +15,7 @@ public struct PropertyList<Property: ObservableProperty>: ObservableProperty {
     @usableFromInline internal let properties: [Property]
     @usableFromInline internal let members: GroupMembers
 
-    /// Makes a list.
+    /// Makes a list of properties.
     ///
     /// - Parameter properties: At least one, in the order of the values in the array.
     public init(_ properties: [Property]) {
@@ -55,8 +55,8 @@ public struct PropertyList<Property: ObservableProperty>: ObservableProperty {
         weakAttachment(observer)!
     }
 
-    /// Begins an observation of all properties without retaining them; nil once one of them is
-    /// gone. (P11)
+    /// A function that begins an observation of all properties, but does not retain them. It
+    /// returns nil once one of the properties is gone. (P11)
     public var weakAttachment: @Sendable (PropertyObserver<[Property.Value]>) -> ObservationToken? {
         let joining = makeJoining()
         return { observer in Combination<[Property.Value]>.attach(observer, joining) }

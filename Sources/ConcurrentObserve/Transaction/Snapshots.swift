@@ -8,14 +8,16 @@ internal enum Snapshots {
     /// change was published in between.
     @inlinable static var mostLooks: Int { 16 }
 
-    /// Whether no version has changed since its value was read. Each version only grows, so equal
-    /// sums mean equal versions.
+    /// Whether no version has changed since its value was read. `before` is the sum of the versions
+    /// that were read with the values, and `after` is the sum of the versions afterwards. Each
+    /// version only grows, so equal sums mean equal versions.
     @inlinable @inline(__always)
     static func isSame(_ before: UInt64, _ after: UInt64) -> Bool {
         return before == after
     }
 
-    /// Calls `look` until it returns a value, and returns that value.
+    /// Calls `look` until it returns a value, and returns that value. After `mostLooks` calls,
+    /// holds off the publication of changes of `members`.
     ///
     /// - Parameter look: Reads the values. Returns nil if a property changed in between.
     @inlinable @inline(__always)
@@ -27,8 +29,8 @@ internal enum Snapshots {
     /// Holds off the publication of each member while it calls `look`, which then succeeds. It
     /// waits for publications, and never for the body of a `modify` or a commit.
     ///
-    /// It holds all members or none, and waits only while it holds none. Threads therefore cannot
-    /// wait for each other in a ring.
+    /// It holds all members or none, and waits only while it holds none. Threads therefore never
+    /// wait for each other in a cycle.
     @usableFromInline @inline(never)
     static func takeHeld<Value>(_ members: GroupMembers, _ look: () -> Value?) -> Value {
         // Safe: the caller keeps the group.
@@ -43,8 +45,8 @@ internal enum Snapshots {
         }
     }
 
-    /// Calls `look` while publication is held off. Nil if a member could not be held, or if `look`
-    /// returns nil.
+    /// Calls `look` while the publication of changes is held off, and returns its result. Returns
+    /// nil if a lock of a member is not free, or if `look` returns nil.
     private static func hold<Value>(_ members: UnsafeBufferPointer<Member>, _ look: () -> Value?) -> Value? {
         var holds: [MutationLock.Hold] = []
         holds.reserveCapacity(members.count)

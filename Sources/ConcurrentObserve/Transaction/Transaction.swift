@@ -52,8 +52,8 @@ public struct Transaction: ~Copyable {
     /// - Complexity: O(log *n*) in the members.
     public subscript<Value: Sendable>(_ view: ReadOnly<Value>) -> Value { self[view.property] }
 
-    /// Finds the draft of the property whose latch is at `address`: among a few members by
-    /// comparing each, among many by a binary search. Traps if there is none.
+    /// Returns the draft of the property whose latch is at `address`. If there are few members,
+    /// compares each; if there are many, uses a binary search. Traps if the property has no draft.
     @inlinable @inline(__always)
     internal func draft(of address: UInt) -> UnsafeMutablePointer<Draft> {
         // Safe, all: within bounds.
@@ -88,8 +88,8 @@ public struct Transaction: ~Copyable {
     }
 }
 
-/// One member's part of a commit: the value that the body has set, as words, and later the words
-/// that the change has replaced.
+/// One member's part of a commit: the value that the body has set, encoded as `Latch.Words`, and
+/// later the words that the change has replaced.
 ///
 /// It is plain bits, whatever the property's type: the drafts of a commit lie side by side on its
 /// thread's stack.
@@ -97,10 +97,11 @@ public struct Transaction: ~Copyable {
 internal struct Draft: BitwiseCopyable {
     /// The address of the property's latch. It identifies the property, and orders the drafts.
     @usableFromInline let address: UInt
-    /// The new value, once it is set. The draft owns its reference until it is prepared.
+    /// The words of the new value, once the body has set it. If they refer to a box, the draft owns
+    /// that reference until the change is prepared.
     @usableFromInline var words = Latch.Words()
     @usableFromInline var isSet = false
-    /// Whether values may be references, which are retired when they are replaced.
+    /// Whether the words may refer to a box, which is retired when the value is replaced.
     @usableFromInline var mayBeReference = true
     /// Whether the body may only read the property.
     @usableFromInline let isHeldStill: Bool
@@ -108,16 +109,19 @@ internal struct Draft: BitwiseCopyable {
     var kept: UnsafeMutableRawPointer?
     /// The number of the commit, if it may be observed.
     var commit: UInt64 = 0
-    /// Set while the commit is published: the words that were replaced, the version of the change,
-    /// and the announcement, if the property is observed.
+    /// The words that the change has replaced. They are set while the commit is published.
     var replaced = Latch.Words()
+    /// The version of the change. It is set while the commit is published.
     var version: UInt64 = 0
+    /// The retained `Announcement` of the change, if the property may be observed. It is set while
+    /// the commit is published.
     var announcement: UnsafeMutableRawPointer?
 
     @inline(__always)
     init(of member: Member) { (address, isHeldStill) = (member.address, member.isHeldStill) }
 
-    /// Whether work is left that needs the property's type. Asked once the change is settled.
+    /// Whether the commit must call `CommitMember.announce`, because a value must be retired, or
+    /// observers must be called. Only meaningful after the change is settled.
     @inline(__always)
     var isToBeAnnounced: Bool {
         // Safe: only compared.
@@ -127,7 +131,7 @@ internal struct Draft: BitwiseCopyable {
 
 extension Draft {
     /// Returns the index of the draft of the property whose latch is at `address`; nil if the
-    /// property is no member.
+    /// property has no draft.
     ///
     /// - Complexity: O(log *n*): the drafts are in the order of their addresses.
     static func index(of address: UInt, in drafts: UnsafeMutableBufferPointer<Draft>) -> Int? {
@@ -163,18 +167,19 @@ extension Transaction {
 }
 
 extension Draft {
-    /// Keeps the object to which a weak property will refer, instead of the one that the draft kept
-    /// before. In the body.
+    /// Retains the object to which a weak property will refer, and releases the object that the
+    /// draft kept before. Called in the body of the commit.
     ///
-    /// Otherwise the object could die before the commit is published, and its end would not make
-    /// the property nil, which does not refer to it yet. (P12)
+    /// Otherwise the object could die before the commit is published. The property does not refer
+    /// to the object before that, so the object's death would not make the property nil. (P12)
     mutating func keep(_ referent: (some AnyObject)?) {
         releaseKept()
         // Safe: releaseKept() takes the reference.
         unsafe kept = referent.map { unsafe Unmanaged.passRetained($0).toOpaque() }
     }
 
-    /// Releases the kept object, perhaps its last reference. Called under no lock, or in the body.
+    /// Releases the object that the draft keeps. This may run the object's `deinit`. The caller
+    /// must hold no lock, except that the commit's body may call it under the commit's own locks.
     mutating func releaseKept() {
         guard let referent = unsafe kept else { return }
         unsafe kept = nil
