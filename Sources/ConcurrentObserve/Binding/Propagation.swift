@@ -35,7 +35,7 @@ extension DeliveryScope {
 /// A binding, as a propagation identifies it.
 @usableFromInline
 internal struct Edge {
-    /// The binding's address: compared, not followed.
+    /// The binding's address. It identifies the binding, and is only compared.
     fileprivate let binding: ObjectIdentifier
     /// Whether the binding passes values on unchanged, without a transform.
     fileprivate let keepsValue: Bool
@@ -83,14 +83,14 @@ extension DeliveryScope {
     /// Says how a binding must treat a change.
     @usableFromInline
     enum Decision {
-        /// Pass it on.
+        /// Pass the change on.
         case onward
-        /// Pass it on if the destination is still at this version, which the same change has made
-        /// or a path has shown. The change comes back through a cycle with another value, and must
-        /// not undo what another thread has set since.
+        /// Pass the change on if the destination is still at the version `since`, which the same
+        /// change has made or a path has shown. The change comes back through a cycle with another
+        /// value, and must not undo what another thread has set since.
         case around(since: UInt64)
-        /// Do not pass it on: it has passed this binding before, or comes back unchanged to the
-        /// destination. The destination already has it, as this version.
+        /// Do not pass the change on: it has passed this binding before, or comes back unchanged to
+        /// the destination. The destination already has the change, as the version `knownAs`.
         case over(knownAs: UInt64)
     }
 
@@ -140,9 +140,9 @@ extension DeliveryScope {
         return passes < 2 ? .onward : .over(knownAs: version)
     }
 
-    /// The version of `property` that this change is, or was made from, and whether it still
-    /// carries that version's value; nil if it is neither. If the change is a path's, `shown` has
-    /// the version.
+    /// Returns the version of `property` that this change made, or from which this change was made,
+    /// and whether this change carries the value of that version. Returns nil if there is no such
+    /// version. If a path made the change, `shown` has the version.
     private func version(of property: SourceIdentity) -> (number: UInt64, isValue: Bool)? {
         if isCombined { return nil }
         if let known = shown?.version(of: property) { return known }

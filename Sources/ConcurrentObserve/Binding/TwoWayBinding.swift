@@ -73,8 +73,9 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
 // MARK: - Both ways
 
 extension TwoWayBinding {
-    /// Makes the closure that passes changes of the right back to the left. The closure does
-    /// nothing once the observation of `observer` has ended: its token stands for both directions.
+    /// Makes the closure that passes changes of the right property back to the left property. The
+    /// closure does nothing once the observation of `observer` has ended: its token stands for both
+    /// directions.
     @inlinable
     func callbackBackward(within observer: Observer) -> @Sendable (Change<Right>) -> Void {
         let binding = WeakReference(self)
@@ -88,8 +89,8 @@ extension TwoWayBinding {
         }
     }
 
-    /// Passes a change of the left on to the right. The caller's frame names in `current` the
-    /// observer whose token stands for both directions.
+    /// Passes a change of the left property on to the right property. The caller's frame names in
+    /// `current` the observer whose token stands for both directions.
     @inlinable
     func passForward(_ change: Change<Left>) {
         guard change.reason == .initial || agreement.isNews(change.version, of: side),
@@ -98,7 +99,7 @@ extension TwoWayBinding {
         pass(change, of: leftSide, side, to: right, rightSide, forward)
     }
 
-    /// Passes a change of the right on to the left, as `passForward` does.
+    /// Passes a change of the right property on to the left property, as `passForward` does.
     @inlinable
     func passBackward(_ change: Change<Right>) {
         guard let left = leftReference.object(as: Observed<Left>.self) else { return }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Why an observer of a property, or of a path, is called.
+/// The reason why an observer of a property, or of a path, is called.
 public enum ChangeReason: Sendable, Equatable {
     /// The observation begins, and the observer receives the present value. (P4)
     case initial
@@ -27,8 +27,8 @@ public struct Change<Value: Sendable>: Sendable {
     /// value that the observer received last. With the policy `droppingNewest`, this happens only
     /// behind a filter, such as `removingDuplicates()`.
     ///
-    /// Nil in the initial delivery, in a prior one, and in the first change after an initial
-    /// delivery that was dropped. (P2)
+    /// The value is nil in the initial delivery, in a prior delivery, and in the first change after
+    /// an initial delivery that was dropped. (P2)
     public let old: Value?
 
     /// The value after the change. In the initial delivery and in a prior delivery, it is the
@@ -45,12 +45,13 @@ public struct Change<Value: Sendable>: Sendable {
     /// The value of ``commit``, or 0 in place of nil.
     @usableFromInline internal let commitNumber: UInt64
 
-    /// The number of the commit that made the change. All changes of that commit have it, whichever
-    /// member they belong to. No other change in the process has it. (P21)
+    /// The number of the commit that made the change. All changes of that commit have the same
+    /// number, whichever member they belong to. No other change in the process has that number.
+    /// (P21)
     ///
-    /// Nil if no commit made the change, in the initial delivery and in a prior one, for a result
-    /// of a derived value, and when a path was relinked. A change of a group or a path that carries
-    /// a commit's changes has the commit's number. The numbers do not give the order of the
+    /// Nil if no commit made the change, in the initial delivery and in a prior delivery, for a
+    /// result of a derived value, and when a path was relinked. A change of a group or a path that
+    /// carries a commit's changes has the commit's number. The numbers do not give the order of the
     /// commits: versions do.
     @inlinable
     public var commit: UInt64? { commitNumber == 0 ? nil : commitNumber }

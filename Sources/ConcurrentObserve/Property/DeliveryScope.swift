@@ -54,8 +54,8 @@ internal struct DeliveryScope {
     /// Whether a group or a derived value made the change: its value depends on more than the
     /// value that the binding has made.
     private(set) var isCombined = false
-    /// If this is the change of a path, and a binding receives it: the versions of the properties
-    /// on the path that the change shows. Otherwise nil.
+    /// The versions of the properties on a path that the change shows, if it is the change of a
+    /// path and a binding receives it; otherwise nil.
     let shown: ShownVersion?
     /// The step of a binding that made or caused this change; nil if no binding did. It is a
     /// `Propagation`, a type in the folder Binding. The step is on the thread's stack, and outlives
@@ -118,8 +118,8 @@ internal struct DeliveryScope {
         return scope
     }
 
-    /// Makes the scope of a path's change. Nil if the change has neither a known cause nor versions
-    /// to show.
+    /// Returns the scope of the change of a path to `version`; nil if the change has neither a
+    /// known cause nor versions to show.
     ///
     /// - Parameters:
     ///   - cause: The scope of the change that caused the path's change; nil if the calling thread

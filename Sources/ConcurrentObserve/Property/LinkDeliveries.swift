@@ -48,9 +48,10 @@ internal struct LinkDeliveries: ~Copyable {
         case evaluation(LinkFollower)
         /// Calls the observer of a path.
         case path(() -> Void)
-        /// Calls the observer of a path that passes the changed property and also ends there. The
-        /// observer receives the change itself as one of the property's observers. After that, on
-        /// the same thread, it receives the path's new value, which has the higher version. (P2)
+        /// Calls the observer of a path that leads through the changed property and also ends
+        /// there. The observer receives the change itself as one of the property's observers. After
+        /// that, on the same thread, it receives the path's new value, which has the higher
+        /// version. (P2)
         case late(() -> Void)
         /// Empties the mailbox of a path. It comes last, as the serial deliveries of the property
         /// do. (P1)

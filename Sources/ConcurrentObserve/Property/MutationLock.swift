@@ -5,8 +5,9 @@ import Synchronization
 /// The lock under which the changes of one property are made, one after the other. (P2, P5)
 ///
 /// The library holds it for a few instructions. The body of a `modify` or of a commit holds it
-/// until the body returns: no other user code runs under a lock of the library. Observers have
-/// another lock, so that observations can end at any time.
+/// until the body returns: no other user code runs under a lock of the library. Registrations and
+/// ends of observations use another lock, `RegistryCore.lock`, so that observations can end at any
+/// time.
 ///
 /// The latch's word `owner` says which thread runs a body. The functions receive it as `modifier`.
 /// After its body, a commit uses the same word to say which thread has prepared the next version:
@@ -52,7 +53,7 @@ extension MutationLock {
         lock.lock()
     }
 
-    /// Releases the lock, after a change or without one.
+    /// Releases the lock, whether or not a change was made.
     @usableFromInline
     borrowing func release() {
         lock.unlock()

@@ -2,7 +2,7 @@
 
 /// Options for what an observer receives in addition to a property's changes.
 ///
-/// Bits of a raw value that are none of these options are ignored.
+/// Bits of the raw value that belong to none of these options are ignored.
 public struct ObservationOptions: OptionSet, Sendable {
     public let rawValue: UInt8
 

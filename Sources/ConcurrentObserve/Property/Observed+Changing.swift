@@ -87,11 +87,12 @@ extension Observed {
 }
 
 extension Observed {
-    /// Publishes the new value if `condition` holds, and notifies no observer yet: the caller
-    /// announces what this returns, and retires it.
+    /// Publishes the new value if `condition` holds, and notifies no observer yet. The caller must
+    /// announce the change to the observers, and retire the returned value.
     ///
     /// - Parameter condition: Called with the present version, under the mutation lock, so that no
-    ///   change comes between its answer and this one. It runs no user code. (P5)
+    ///   other change comes between the call of `condition` and this change. It runs no user code.
+    ///   (P5)
     /// - Returns: The replaced value, or nil if the condition did not hold.
     @inlinable
     internal func publish(

@@ -18,7 +18,7 @@ extension ObserverMark {
 }
 
 extension ObserverList {
-    /// Whether observers may receive a delivery before a change.
+    /// Whether the property may have observers that receive a delivery before each change.
     @inlinable @inline(__always)
     var mayHavePriorObservers: Bool { mayHave(ListHints.flagged) }
 

@@ -130,7 +130,7 @@ public struct _Constant<Value: Sendable>: ObservableProperty {
     @inlinable
     public init(_ value: Value) { self.value = value }
 
-    /// 0, since the value never changes.
+    /// Always 0, because the value never changes.
     public var version: UInt64 { 0 }
 
     /// Returns the value, with 0 as its version. Any thread; never waits.

@@ -167,9 +167,9 @@ extension ValueCell {
         @inlinable
         var value: Value { Encoding.copy(words) }
 
-        /// Retires the value. It is destroyed when its last reader has finished: by this thread, or
-        /// elsewhere if that may run user code or takes long. The caller must hold no lock. (P5,
-        /// P14)
+        /// Retires the value. The value is destroyed when its last reader has finished: by this
+        /// thread, or by a thread of the library if the destruction may run user code or takes
+        /// long. The caller must hold no lock. (P5, P14)
         @inlinable @inline(__always)
         consuming func retire() {
             if !Encoding.isAlwaysInline { ValueBox<Value>.retire(words, from: source) }

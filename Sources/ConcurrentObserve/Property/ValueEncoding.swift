@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How a property's value becomes the two words of its latch.
+/// Converts a property's value to the two words of its latch, and back.
 ///
 /// A value that fits and references nothing is stored as its own bits. Any other value is in a box:
 /// the first word is the box's address, and the latch owns the box. The second word is then the
-/// property's mark, which says how a replaced box is destroyed. It never changes.
+/// property's mark, which says how a replaced box is destroyed. The mark never changes.
 @usableFromInline
 internal enum ValueEncoding<Value: Sendable> {
-    /// Whether values are stored as their own bits. A constant once `Value` is known.
+    /// Whether values are stored as their own bits. The compiler makes this a constant when it
+    /// knows `Value`.
     @inlinable @inline(__always)
     static var isAlwaysInline: Bool {
         _isPOD(Value.self) && MemoryLayout<Value>.size <= MemoryLayout<Latch.Words>.size
@@ -85,7 +86,7 @@ internal enum ValueBox<Value: Sendable> {
     }
 
     /// Retires a replaced box. The release destroys the value under no lock: on this thread, or on
-    /// one of the library's if that may run user code or takes long. (P5, P14)
+    /// a thread of the library if the destruction may run user code or takes long. (P5, P14)
     ///
     /// - Parameter source: The address that identifies the property: see `Retirable.sourceAddress`.
     @inlinable @inline(__always)

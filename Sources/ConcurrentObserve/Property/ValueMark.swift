@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The second word of boxed values, which is the same for all values of a property: how a replaced
-/// box is destroyed.
+/// Makes and reads the *mark* of a property: the second word of its boxed values, which is the same
+/// for all values. The mark says how a replaced box is destroyed.
 ///
-/// It is the address of a `ValueWeigher` if the destruction of a value runs no user code. The
-/// thread that replaces such a value destroys it, or the reclamation thread; a deinit thread
-/// destroys a large one. It is 0 if the destruction may run user code: then a deinit thread
+/// The mark is the address of a `ValueWeigher` class if the destruction of a value runs no user
+/// code. The thread that replaces such a value destroys it, or the reclamation thread; a deinit
+/// thread destroys a large one. It is 0 if the destruction may run user code: then a deinit thread
 /// destroys the value. (P5)
 ///
-/// It is also 0 for values that are bits. `ValueBox.retire` does not read the mark of these.
+/// The mark is also 0 for values that are bits. `ValueBox.retire` does not read the mark of such
+/// values.
 @usableFromInline
 internal enum ValueMark {
     /// Returns the mark of a type; 0 if its values are bits, because their mark is not used.

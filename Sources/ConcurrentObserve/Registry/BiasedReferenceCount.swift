@@ -19,8 +19,8 @@ internal struct BiasedReferenceCount: ~Copyable, Sendable {
     /// Keeps the two counts on different cache lines.
     private let distance = CacheLine()
 
-    /// Before the end of the source: minus the number of released observers. After it: the number
-    /// of observers that are left.
+    /// Before the end of the source, this is minus the number of released observers. After that, it
+    /// is the number of observers that are left.
     private let balance = Atomic<Int>(0)
 
     private static var hasEnded: UInt { 1 << 63 }

@@ -144,7 +144,7 @@ internal final class EndedFeeders: @unchecked Sendable {
         for observer in others { core.endDependents(of: observer) }
     }
 
-    /// Removes this removal from the core's list, after the observations that the observers feed
+    /// Takes this removal out of the core's list, after the observations that its observers feed
     /// have ended. The caller must hold no lock.
     func leave(_ core: RegistryCore) {
         core.lock.withLock {

@@ -52,8 +52,8 @@ internal class EventTally: @unchecked Sendable {
     @usableFromInline
     func countReceived() { preconditionFailure("a tally is one of a delivery") }
 
-    /// Counts events that are not delivered, because the policy drops them, or the observation has
-    /// ended.
+    /// Counts events that are not delivered, because the buffering policy drops them, or the
+    /// observation has ended.
     @usableFromInline
     func countDropped(_ count: Int) { preconditionFailure("a tally is one of a delivery") }
 

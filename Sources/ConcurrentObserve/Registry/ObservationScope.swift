@@ -114,7 +114,8 @@ package struct MadeObservation: Sendable {
     /// observation, such as the observation of a path.
     package var isOfProgram: Bool { !observer.isForeign && observer.counted === observer }
 
-    /// The label of the observation, or, if it has none, of its source; empty if neither has.
+    /// The label of the observation, or, if it has none, of its source; empty if neither has a
+    /// label.
     package var label: String { LabelledObservations.label(of: observer) ?? observer.core.label }
 }
 

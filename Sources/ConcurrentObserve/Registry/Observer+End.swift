@@ -82,7 +82,7 @@ extension Observer {
         if knownMark.isYoung, !knownMark.contains(.hasLibraryToken) { ThreadRecord.countDroppedToken() }
     }
 
-    /// Notes that the token belongs to the library: `countDroppedToken()` then counts nothing.
+    /// Records that the token belongs to the library: `countDroppedToken()` then counts nothing.
     @usableFromInline
     func leaveTokenUncounted() {
         // Relaxed: only a statistic needs it.

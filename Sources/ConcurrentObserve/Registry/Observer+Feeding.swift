@@ -10,7 +10,7 @@ extension Observer {
     /// removed from its source, and are counted instead of it.
     ///
     /// Use it if all observations of that core are fed: those of a path that begins at this source,
-    /// the one behind a mailbox, or those of a group.
+    /// the observation behind a mailbox, or those of a group.
     func feed(_ dependents: RegistryCore) {
         core.lock.withLock { withExtrasLocked { $0.dependents = dependents } }
     }

@@ -64,7 +64,8 @@ extension Observer {
         return unsafe (.isCountedAhead, UInt(bitPattern: core.toOpaque()))
     }
 
-    /// Releases a reference. If it was the last one, the observer goes to the pool.
+    /// Releases a reference. If it was the last reference, the observer goes to the pool, unless it
+    /// is a `VersionedObserver` or has not finished.
     static func recycle(_ reference: Unmanaged<Retirable>) {
         // Safe: the caller's reference, which ends here; every instance of this class is an
         // observer.

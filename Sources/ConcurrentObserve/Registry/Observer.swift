@@ -32,9 +32,9 @@ internal class Observer: Retirable, @unchecked Sendable {
     final var content = ContentStorage()
 
     /// The address of the core (`RegistryCore`), which lives as long as the observer (see
-    /// `BiasedReferenceCount`). If the lowest bit is set, it is the address of the `Extras`, which
-    /// have the core's address. The word changes from the core to the extras at most once, under
-    /// the core's lock. It is 0 while the observer is in the pool.
+    /// `BiasedReferenceCount`). If the lowest bit is set, the other bits are the address of the
+    /// `Extras`, which have the core's address. The word changes from the core to the extras at
+    /// most once, under the core's lock. It is 0 while the observer is in the pool.
     final let home: Atomic<UInt>
 
     @usableFromInline

@@ -53,7 +53,7 @@
 // (`ThreadRecord.withFrame`, `HazardPointer.protectTable`, `loadHead`), `loadCount`,
 // `visitClosures`, `visit` (`HazardPointer.protect`, `isActive`), `LentClosure.callAsFunction`.
 
-/// A registry of observers of one kind of event. A notification calls every one of them.
+/// A registry of observers of one kind of event. A notification calls every observer.
 ///
 /// Properties are built on the same parts. Use a registry for events that have no current value;
 /// use a property for state. Every member may be used from any thread, also inside a callback.
@@ -68,7 +68,7 @@ public final class ObserverRegistry<Event: Sendable>: Sendable {
 
     /// Makes a registry without observers.
     ///
-    /// - Parameter label: Names the registry in diagnostics:
+    /// - Parameter label: The name of the registry in diagnostics:
     ///   `ConcurrentObserveDiagnostics.callbacks(runningFor:)` reports it for a stuck callback.
     public init(label: String = "") {
         if !label.isEmpty { LabelledRegistries.add(observers.core(label: label)) }

@@ -120,7 +120,8 @@ import Synchronization
         table(of: list).map { unsafe Unmanaged.passUnretained($0)._withUnsafeGuaranteedRef { !$0.isFull } } ?? false
     }
 
-    /// Gives a list a table with room. Returns the replaced table. The caller must hold the lock.
+    /// Replaces a list's table by a table with room for more observers. Returns the replaced table;
+    /// nil if the list had none. The caller must hold the lock.
     @inline(never)
     private func makeRoomLocked(_ list: ObserverListIndex) -> ObserverTable? {
         let present = table(of: list)
@@ -172,7 +173,8 @@ import Synchronization
         return unsafe withUnsafePointer(to: linkHead) { unsafe $0 }
     }
 
-    /// Returns a capacity for `count` observers and the same number of further ones.
+    /// Returns a capacity that is enough for `count` observers, and later for the same number of
+    /// further observers.
     func capacity(for count: Int) -> Int {
         max(Self.smallestCapacity, count * 2)
     }

@@ -136,8 +136,8 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
             (self.replaced, version, source) = (replaced.words, replaced.version, replaced.source)
         }
 
-        /// The change of the property. Made for each use, so that no copy of the replaced value is
-        /// left when that is retired.
+        /// The change of the property. It is made for each use, so that no copy of the replaced
+        /// value is left when the replaced value is retired.
         var change: Change<Value> {
             Change(.valueChanged, ValueEncoding<Value>.copy(replaced), value, version, commitNumber: commit)
         }

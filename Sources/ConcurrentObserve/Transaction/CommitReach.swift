@@ -22,7 +22,7 @@ internal final class CommitReach {
     /// The index of each combination in `reached`. If there is only one combination, it may have no
     /// entry.
     private var places: [ObjectIdentifier: Int] = [:]
-    /// Values to destroy under no lock, since that may run user code. (P5)
+    /// Values that must be destroyed under no lock, since their destruction may run user code. (P5)
     private var replaced: [Any] = []
 
     /// The commit's drafts. They are used only while the commit holds its locks.
@@ -71,8 +71,8 @@ internal final class CommitReach {
         for index in reached.indices { reached[index].combination.take(reached[index].slots, of: number, &replaced) }
     }
 
-    /// The reach of the commit that is calling this thread's observers under its locks; nil in any
-    /// other delivery.
+    /// The `CommitReach` of the commit that is calling observers on this thread under its locks;
+    /// nil in any other delivery.
     static var current: CommitReach? {
         // Safe: `gatherLocked` runs, and its caller keeps the object.
         unsafe DeliveryScope.present?.commit.map { unsafe Unmanaged<CommitReach>.fromOpaque($0).takeUnretainedValue() }

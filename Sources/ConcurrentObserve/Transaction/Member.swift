@@ -11,7 +11,7 @@
 @safe
 internal struct Member: @unchecked Sendable {
     // Unchecked: the objects at these addresses are Sendable.
-    /// Implements the type-specific steps of a commit.
+    /// The property. It implements the steps of a commit that depend on its type.
     unowned(unsafe) let property: any CommitMember
     /// Whether a commit only reads the property.
     var isHeldStill = false
@@ -58,13 +58,14 @@ extension Member {
         unsafe latch.pointee.prepare(draft.words, by: UInt(bitPattern: record))
     }
 
-    /// Settles the prepared change, if there is one.
+    /// Settles the prepared change, if there is one: its version becomes the present one
+    /// (`Latch.settle`).
     @inline(__always)
     func settle(_ draft: inout Draft) {
         if draft.isSet { draft.version = unsafe latch.pointee.settle() }
     }
 
-    /// Releases the mutation lock, once all members are settled.
+    /// Releases the mutation lock. Called when the changes of all members are settled.
     @inline(__always)
     func unlock() { unsafe mutation.pointee.release() }
 

@@ -16,7 +16,8 @@ internal protocol TracedPath: Sendable {
 internal struct PathTrace {
     private(set) var found = FoundMembers()
     private var links: [(property: any CommitMember, version: UInt64)] = []
-    /// Retains the objects on the way: a weak property does not retain its referent.
+    /// The objects to which the properties on the way refer. This array retains them, because a
+    /// weak property does not retain its referent.
     private var objects: [AnyObject] = []
 
     init(_ list: borrowing MemberList) {

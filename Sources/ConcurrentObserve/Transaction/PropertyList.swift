@@ -81,9 +81,9 @@ extension PropertyList {
         return unsafe Snapshots.isSame(version, sumOfVersions(properties)) ? (values, version) : nil
     }
 
-    /// Returns values without references, and the sum of their versions; nil if a property changed
-    /// in between. The values are collected on the stack, and copied at once into an array of the
-    /// right size. Filling an array one by one takes twice as many instructions.
+    /// Returns the values, whose type must be plain bits, and the sum of their versions; nil if a
+    /// property changed in between. The values are collected on the stack, and copied at once into
+    /// an array of the right size. Filling an array one by one takes twice as many instructions.
     @inlinable @inline(__always)
     internal static func lookAtBits(
         _ properties: UnsafeBufferPointer<Lent<Property>>

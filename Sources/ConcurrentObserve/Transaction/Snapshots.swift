@@ -26,8 +26,9 @@ internal enum Snapshots {
         return takeHeld(members, look)
     }
 
-    /// Holds off the publication of each member while it calls `look`, which then succeeds. It
-    /// waits for publications, and never for the body of a `modify` or a commit.
+    /// Holds off the publication of changes of each member while it calls `look`, so that no change
+    /// comes in between. It waits for threads that are publishing, and never for the body of a
+    /// `modify` or a commit.
     ///
     /// It holds all members or none, and waits only while it holds none. Threads therefore never
     /// wait for each other in a cycle.

@@ -9,7 +9,7 @@
 /// }
 /// ```
 ///
-/// Only the body may use it, on its own thread.
+/// Only the body of the commit may use the transaction, on the body's thread.
 @safe
 public struct Transaction: ~Copyable {
     @usableFromInline internal let drafts: UnsafeMutableBufferPointer<Draft>
@@ -46,8 +46,9 @@ public struct Transaction: ~Copyable {
         }
     }
 
-    /// The draft of a member that is shown read-only. A body can set it through the property
-    /// itself. Traps if the property is neither a member of the group nor read by the commit.
+    /// The draft of a member that a model shows as ``ReadOnly``. The body can set the draft through
+    /// the property itself. Traps if the property is neither a member of the group nor read by the
+    /// commit.
     ///
     /// - Complexity: O(log *n*) in the members.
     public subscript<Value: Sendable>(_ view: ReadOnly<Value>) -> Value { self[view.property] }
@@ -107,7 +108,7 @@ internal struct Draft: BitwiseCopyable {
     @usableFromInline let isHeldStill: Bool
     /// The retained object to which a weak property will refer: see `keep(_:)`.
     var kept: UnsafeMutableRawPointer?
-    /// The number of the commit, if it may be observed.
+    /// The number of the commit; 0 if the commit is not observed.
     var commit: UInt64 = 0
     /// The words that the change has replaced. They are set while the commit is published.
     var replaced = Latch.Words()
@@ -121,7 +122,7 @@ internal struct Draft: BitwiseCopyable {
     init(of member: Member) { (address, isHeldStill) = (member.address, member.isHeldStill) }
 
     /// Whether the commit must call `CommitMember.announce`, because a value must be retired, or
-    /// observers must be called. Only meaningful after the change is settled.
+    /// observers must be called. The result is meaningful only after the change is settled.
     @inline(__always)
     var isToBeAnnounced: Bool {
         // Safe: only compared.
