@@ -67,8 +67,8 @@ internal final class IteratorSource<Element: Sendable>: @unchecked Sendable {
     }
 
     #if Tracing
-    /// Makes a source whose elements `element` makes from the elements of `base` and their
-    /// contexts.
+    /// Makes a source with the same events as `base`. `element` makes each of its elements from an
+    /// element of `base` and the task context of that element.
     init<Base>(_ base: IteratorSource<Base>, _ element: @escaping @Sendable (Base, TaskContext?) -> Element) {
         mailbox = base.mailbox
         receive = { isolation, _ in

@@ -26,8 +26,9 @@ public struct ObservationReport: Sendable, Identifiable {
 }
 
 extension ConcurrentObserveDiagnostics {
-    /// Returns the mailboxes in which most events wait, the largest first. A mailbox is listed if
-    /// 1,024 or more events have waited in it, and some still wait.
+    /// Returns the mailboxes with the most waiting events, the largest first. The library checks a
+    /// mailbox at each 1,024th event that is put in. A mailbox is listed if a check found 1,024 or
+    /// more waiting events, and some events still wait.
     ///
     /// Any thread, also inside a callback; never waits for user code.
     ///

@@ -63,7 +63,8 @@ extension SharedMailbox {
         observerAddress.load(ordering: .relaxed)
     }
 
-    /// Stores the observer with which the observation ends. It is called before the first event.
+    /// Stores the observer whose end ends the observation. The caller must call this function
+    /// before the first event.
     final func setObserver(_ observer: Observer) {
         self.observer = observer
         // Relaxed: no other thread has the observation yet.

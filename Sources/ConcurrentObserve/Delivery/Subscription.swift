@@ -6,7 +6,7 @@
 internal final class Subscription<Event: Sendable>: SharedMailbox<Event>, IteratorMailbox, @unchecked Sendable {
     // Unchecked: `waiter` is guarded by `lock`; for the rest see the superclass.
 
-    /// The task that is suspended while the mailbox is parked.
+    /// The task that waits for the next event; nil if no task waits.
     // Exclusivity unchecked: the lock ensures it.
     @exclusivity(unchecked) @usableFromInline var waiter: Waiter<Event>?
     /// Whether the iterator may leave out an event that it has taken. Then the event is counted

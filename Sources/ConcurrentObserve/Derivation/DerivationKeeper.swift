@@ -12,7 +12,7 @@ import Synchronization
 @usableFromInline
 internal final class DerivationKeeper: @unchecked Sendable {
     // Unchecked: `successor` is guarded by `lock`.
-    /// A reference to the program's derived value, which it does not retain.
+    /// A weak reference to the program's derived value.
     private let original: WeakReference
     /// Whether `decide(_:)` was called: the program has released the original.
     private let isDecided = Atomic(false)

@@ -118,8 +118,9 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
         release(node)
     }
 
-    /// It is called when a root has died, on the thread that has released the root. If a successor
-    /// names the root, or needs it to reach a source that it names, the observation ends. (P12)
+    /// Called when a root has died, on the thread that has released the root. The observation ends
+    /// if a successor names the root, or if a source that the successor names can be reached only
+    /// through the root. (P12)
     override func rootIsGone() {
         guard let successor = keeper.presentSuccessor else { return }
         var held = HeldSources()

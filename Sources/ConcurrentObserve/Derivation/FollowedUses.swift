@@ -2,7 +2,7 @@
 
 // The function of a derived value can use a model in two ways. It can read the model's variables,
 // which the derived value follows. Or it can use the model itself: then the derived value does not
-// follow what is read of it. The second use does not compile, unless the function says so:
+// follow what is read from it. The second use does not compile, unless the function says so:
 // `get(engine)`, and `unfollowed(engine)` in a variable with `@ConcurrentDerived`.
 
 // swift-format-ignore: NoLeadingUnderscores
@@ -97,7 +97,7 @@ extension Reader {
 
 extension Followed {
     /// Rejects a model that is used as itself, and an optional or an array of models: the derived
-    /// value would not follow what is read of it.
+    /// value would not follow what is read from it.
     ///
     /// Overload resolution prefers any available member to an unavailable one. Therefore this
     /// member is available, and throws: the compiler rejects it where nothing may throw, and the
@@ -135,21 +135,21 @@ extension Followed {
 
 extension Reader {
     /// Returns the model itself, as the function's result, or to compare it. The derived value does
-    /// not follow what is read of it.
+    /// not follow what is read from it.
     @inlinable
     public borrowing func callAsFunction<Model: ConcurrentObservable>(_ model: Followed<Model>) -> Model {
         model.followedModel
     }
 
     /// Returns the model itself; nil if there is none. The derived value does not follow what is
-    /// read of it.
+    /// read from it.
     @_disfavoredOverload
     @inlinable
     public borrowing func callAsFunction<Model: ConcurrentObservable>(_ model: Followed<Model>?) -> Model? {
         model?.followedModel
     }
 
-    /// Returns the models themselves. The derived value does not follow what is read of them.
+    /// Returns the models themselves. The derived value does not follow what is read from them.
     @inlinable
     public borrowing func callAsFunction<Model: ConcurrentObservable>(_ models: [Followed<Model>]) -> [Model] {
         models.map(\.followedModel)

@@ -10,7 +10,7 @@ package struct InspectedSource: Sendable {
     /// Identifies the source among the results of one call of `all(from:)`.
     package let id: UInt
     package let kind: Kind
-    /// The label, or an empty string.
+    /// The label of the observation, or an empty string.
     package let label: String
     /// The type of the values or events; nil if no observation of the source was recorded.
     package let type: (any Sendable.Type)?

@@ -142,7 +142,7 @@ extension _ObservedPath where Value: _OptionalConcurrentObservable {
     }
 
     /// The path to an optional property that the object shows read-only. Its value is nil, too,
-    /// while there is no object; it is optional only once.
+    /// while there is no object. The value is a `Next?`, not a `Next??`.
     @inlinable
     public subscript<Next: Sendable>(
         dynamicMember member: any KeyPath<Value.Wrapped.Properties, ReadOnly<Next?>> & Sendable

@@ -22,7 +22,7 @@ internal struct DeinitPace {
         let at: ContinuousClock.Instant
     }
 
-    /// The time between two measurements.
+    /// The shortest time between two measurements.
     private static var patience: Duration { .milliseconds(4) }
     /// A thread that begins fewer items than this between two measurements is blocked or slow.
     private static var briskPace: Int { 8 }

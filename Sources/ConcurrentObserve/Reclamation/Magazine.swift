@@ -50,7 +50,8 @@ import Synchronization
     let boxes: UnsafeMutablePointer<BoxPool>
 
     struct Owned {
-        /// The bytes of all references put in since the owner last saw the magazine empty.
+        /// The sum of the weights, in bytes, of the boxes that were put in since the owner last saw
+        /// the magazine empty.
         var weight = 0
         /// Whether there are so many thread records that the owner should not scan them.
         var hasManyRecords = false

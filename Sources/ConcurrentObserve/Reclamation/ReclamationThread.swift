@@ -76,11 +76,13 @@ import Synchronization
     /// The sweeper copies a magazine's references to this memory while it claims them. `passLock`
     /// guards this memory.
     let sweepRoom = UnsafeMutablePointer<UInt>.allocate(capacity: Int(Magazine.capacity))
-    /// The number of threads that drain. While there are any, passes sweep all magazines.
+    /// The number of threads that are inside `drain(until:)`, which waits until all retired items
+    /// are reclaimed. If there are any, each pass sweeps all magazines.
     let drains = Atomic<Int>(0)
 
-    /// The pause between passes while there is work. The pauses grow up to `longestPause` while
-    /// there are only held items, kept boxes or filled magazines.
+    /// The shortest pause between two passes. While only held items, empty boxes in pools, or
+    /// references in magazines remain, each pause is twice as long as the previous one, up to
+    /// `longestPause`.
     private static var shortestPause: Duration { .milliseconds(1) }
     /// The longest pause between two passes.
     static var longestPause: Duration { .milliseconds(20) }

@@ -185,8 +185,9 @@ extension ObserverList {
         }
     }
 
-    /// Wakes the deliveries that empty mailboxes on other threads. Called under no lock, before the
-    /// inline callbacks and before dropped events are destroyed, because both may block. (P7)
+    /// Wakes the deliveries that run on other threads and empty the mailboxes. Called under no
+    /// lock, before the inline callbacks and before dropped events are destroyed, because both may
+    /// block. (P7)
     @inlinable @inline(never)
     internal borrowing func wakeMailboxes<Event: Sendable>(of event: Event.Type) {
         walk(.mailboxes()) { (mailbox: borrowing LentMailbox<Event>) in

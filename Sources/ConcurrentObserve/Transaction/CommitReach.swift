@@ -6,9 +6,9 @@ import Synchronization
 /// takes all of the changes in one step. If the commit sets a path's last property and also leads
 /// the path elsewhere, the path takes both as one change. (P21)
 ///
-/// The commit calls the combinations' own observers under the locks of all members, so no later
-/// change of a member can come before it there. These observers put each change into a slot, and
-/// add the slot to this object.
+/// The commit calls the combinations' own observers under the locks of all members. A combination
+/// therefore receives the commit's changes before any later change of a member. These observers put
+/// each change into a slot, and add the slot to this object.
 @safe
 internal final class CommitReach {
     /// The number of the commit. (P21)
