@@ -19,6 +19,12 @@ extension Derived {
     /// source of yours. It retains each source for a moment: if that was the last reference, the
     /// source's `deinit` runs here.
     ///
+    /// The versions of two evaluations are compared for the same source. A source of your own type
+    /// is known again if it is an object. If such sources are no objects, they are compared in
+    /// their order, and only if both evaluations have read the same types. The notes of a recorded
+    /// run retain the sources of your types that this run and the evaluation before it have read:
+    /// until the next run, or, after `stopRecording()`, until the next evaluation.
+    ///
     /// - Complexity: O(what the function has read).
     public func explain() -> DerivedExplanation {
         let inspected = inspect()

@@ -181,6 +181,9 @@ internal class OtherDependency: @unchecked Sendable {
     /// The type of the source, for explanations.
     var name: String { preconditionFailure("a dependency has a type") }
 
+    /// The address of the source, for explanations; nil if the source is no object, or is gone.
+    var identity: UInt? { preconditionFailure("a dependency may be an object") }
+
     /// Attaches an observer that calls `follower` with every change. Returns nil if the source is
     /// gone.
     func attach(_ follower: LinkFollower) -> ObservationToken? { preconditionFailure("a dependency is observed") }
@@ -195,6 +198,11 @@ internal final class OtherProperty<Property: ObservableProperty>: OtherDependenc
     override var version: UInt64 { source.withHeld(for: self) { $0.version } ?? .max }
 
     override var name: String { String(describing: Property.self) }
+
+    override var identity: UInt? {
+        guard Property.self is AnyObject.Type else { return nil }
+        return source.withHeld(for: self) { UInt(bitPattern: ObjectIdentifier($0 as AnyObject)) }
+    }
 
     override func attach(_ follower: LinkFollower) -> ObservationToken? {
         let observer = PropertyObserver<Property.Value>([], .inline(.plain { _ in follower.settle(becauseOf: nil) }))

@@ -28,13 +28,17 @@ extension DerivationNode {
         let other = collector.hasReadItsSet ? nil : collector.otherSet(self)
         let set = other?.words ?? collector.state.base!
         var replaced = Replaced()
-        let isRecorded = ObservationScope.recordingNumber != 0
+        let recording = ObservationScope.recordingNumber
+        var isNoted = recording != 0
         let present = lock.withLock {
             guard isPresentLocked(base) else { return Present.none }
-            if isRecorded { noteRunLocked(of: collector, set, after: base) }
+            if isNoted || notes != nil {
+                isNoted = true
+                noteRunLocked(of: collector, set, after: base, in: recording)
+            }
             return publish(set, collector, after: base, &replaced)
         }
-        if isRecorded { collector.releaseNotes(of: self) }
+        if isNoted { collector.releaseNotes(of: self) }
         if present.isNone {
             discard(collector)
         } else if !collector.outcome.isInline || replaced.set != 0 {

@@ -28,8 +28,9 @@ package struct InspectedRead: Sendable {
     /// Whether the source has changed since it was read; nil if only an evaluation or a read of the
     /// source can show it.
     package let hasChanged: Bool?
-    /// A number that identifies the source. It is only compared.
-    fileprivate let address: UInt
+    /// A number that identifies the source. It is only compared. Nil for a source that is no
+    /// object: then the order of such reads is all that is known.
+    fileprivate let address: UInt?
 }
 
 extension DerivationNode {
@@ -49,15 +50,22 @@ extension DerivationNode {
             let noted = recording != 0 && kept?.recording == recording ? kept : nil
             var reads = present.map(describe) ?? []
             let before = noted?.before.map(describe) ?? []
-            for index in reads.indices {
+            for index in reads.indices where reads[index].address != nil {
                 reads[index].before = before.first { $0.address == reads[index].address }?.version
+            }
+            let nameless = reads.indices.filter { reads[$0].address == nil }
+            let namelessBefore = before.filter { $0.address == nil }
+            if nameless.map({ reads[$0].name }) == namelessBefore.map(\.name) {
+                for (index, read) in zip(nameless, namelessBefore) { reads[index].before = read.version }
             }
             return InspectedDerivation(
                 place: place.text,
                 isEvaluated: present != nil,
                 runs: recording == 0 ? nil : noted?.runs ?? 0,
                 reads: reads,
-                left: before.filter { read in !reads.contains { $0.address == read.address } }
+                left: before.filter { read in
+                    read.address != nil && !reads.contains { $0.address == read.address }
+                }
             )
         }
     }
@@ -69,9 +77,14 @@ extension DerivationNode {
         let roots = words.count == 0 ? [] : self.roots(of: set)
         let changed = (0..<words.count).map { DependencySet.version(at: words.address($0)) != versions.roots[$0] }
         var reads: [InspectedRead] = []
-        var (nextOther, directOthers) = (0, 0)
+        let isEvaluating = EvaluationStack.current.isEvaluating
+        var nextOther = 0
         func add(_ read: InspectedRead) {
-            if !reads.contains(where: { $0.address == read.address }) { reads.append(read) }
+            if read.address == nil || !reads.contains(where: { $0.address == read.address }) { reads.append(read) }
+        }
+        /// Whether an other source has changed since it was read; nil if that cannot be asked here.
+        func hasChanged(_ index: Int) -> Bool? {
+            isEvaluating ? nil : set.details!.others[index].version != versions.others[index]
         }
         func addRoot(_ index: Int) {
             let root = roots[index].root
@@ -87,17 +100,15 @@ extension DerivationNode {
         }
         func addOther() {
             let other = set.details!.others[nextOther]
-            let isKnown = !EvaluationStack.current.isEvaluating
             add(
                 InspectedRead(
                     name: other.name,
                     version: versions.others[nextOther],
-                    hasChanged: isKnown ? other.version != versions.others[nextOther] : nil,
-                    // Each evaluation has its own reference: their order is all that is known.
-                    address: .max - UInt(directOthers)
+                    hasChanged: hasChanged(nextOther),
+                    address: other.identity
                 )
             )
-            (nextOther, directOthers) = (nextOther + 1, directOthers + 1)
+            nextOther += 1
         }
         guard let details = set.details, !details.steps.isEmpty else {
             roots.indices.forEach(addRoot)
@@ -112,13 +123,16 @@ extension DerivationNode {
             } else {
                 let index = ReadStep.nodeIndex(step)
                 let node = details.nodes[index]
-                nextOther += node.set.details?.others.count ?? 0
+                let others = nextOther..<nextOther + (node.set.details?.others.count ?? 0)
+                nextOther = others.upperBound
+                let mayHaveChanged =
+                    node.indices.contains { changed[$0] } || others.contains { hasChanged($0) != false }
+                let hasOtherResult = node.node.map { $0.load().version != versions.nodes[index] } ?? false
                 add(
                     InspectedRead(
                         name: "derived value at \(node.node?.place.text ?? "a place that is gone")",
                         version: versions.nodes[index],
-                        hasChanged: node.node.map { $0.load().version != versions.nodes[index] } == true
-                            ? true : node.indices.contains { changed[$0] } ? nil : false,
+                        hasChanged: hasOtherResult ? true : mayHaveChanged ? nil : false,
                         address: node.address
                     )
                 )

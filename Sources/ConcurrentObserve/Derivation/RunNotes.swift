@@ -5,7 +5,8 @@
 
 /// Shows why the function of a derived value ran the last time. It has the versions that were read
 /// before that run, and the versions that the run has read. The library takes notes while it
-/// records the process's observations.
+/// records the process's observations. They keep the sets of both evaluations, until the first
+/// evaluation after the recording.
 internal final class RunNotes: @unchecked Sendable {
     // Unchecked: constants; any thread may use a set.
 
@@ -54,14 +55,23 @@ internal struct ReadVersions {
 
 extension DerivationNode {
     /// Takes notes about a run whose result is about to be published, unless the function did not
-    /// run because nothing that it reads has changed. The caller must hold `lock`, and then call
-    /// `releaseNotes(of:)`.
+    /// run because nothing that it reads has changed. Drops the notes of another recording. The
+    /// caller must hold `lock`, and then call `releaseNotes(of:)`.
+    ///
+    /// - Parameter recording: The number of the recording that goes on; 0 for none.
     @inline(never)
-    final func noteRunLocked(of collector: Collector, _ set: DependencyWords, after base: borrowing Present) {
-        if collector.outcome.isSame, collector.readsTheSame { return }
+    final func noteRunLocked(
+        of collector: Collector,
+        _ set: DependencyWords,
+        after base: borrowing Present,
+        in recording: UInt
+    ) {
+        if recording == 0 || collector.outcome.isSame && collector.readsTheSame {
+            if notes?.recording != recording { collector.state.notes = notes.take() }
+            return
+        }
         let before = base.isNone ? nil : ReadVersions(locked: base)
-        let last = ReadVersions(collector, set)
-        let new = RunNotes(ObservationScope.recordingNumber, after: notes, before, last)
+        let new = RunNotes(recording, after: notes, before, ReadVersions(collector, set))
         (collector.state.notes, notes) = (notes, new)
     }
 }

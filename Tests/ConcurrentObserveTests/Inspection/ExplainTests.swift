@@ -154,6 +154,82 @@ extension Promises.ExplainTests {
         #expect(explanation.sources.map(\.isCause) == [true, true] && explanation.isStale == false)
     }
 
+    /// A property of a type that the library does not know.
+    private final class Custom: ObservableProperty {
+        let base: Observed<Int>
+
+        init(_ value: Int) { base = Observed(value) }
+
+        var value: Int { base.value }
+        var version: UInt64 { base.version }
+        func snapshot() -> (value: Int, version: UInt64) { base.snapshot() }
+        func attach(_ observer: PropertyObserver<Int>) -> ObservationToken { base.attach(observer) }
+        var weakAttachment: @Sendable (PropertyObserver<Int>) -> ObservationToken? { base.weakAttachment }
+    }
+
+    @Test("Sources of a user's type, below one derived value and below two: only a read shows a change")
+    func customNested() {
+        let (custom, plain) = (Custom(1), Observed(5))
+        let inner = Derived { get in get(custom) * 2 }
+        let outer = Derived { get in get(inner) + get(plain) }
+        let third = Derived { get in get(outer) + 1 }
+        #expect(third.value == 8)
+        #expect(third.explain().isStale == false && outer.explain().isStale == false)
+        custom.base.value = 7
+        #expect(inner.explain().isStale == true && outer.explain().isStale == nil && third.explain().isStale == nil)
+        #expect(third.value == 20 && third.explain().isStale == false)
+        let explanations = Log<Bool?>()
+        let observing = Derived { get in
+            explanations.append(outer.explain().isStale)
+            return get(plain)
+        }
+        _ = observing.value
+        // Inside a function the version of such a source is not read.
+        #expect(explanations.entries == [nil])
+    }
+
+    @Test("Sources of a user's type that change places: each is compared with itself")
+    func customPlaces() {
+        let (first, second, flag) = (Custom(0), Custom(0), Observed(true, label: "flag"))
+        for _ in 0..<5 { second.base.modify { $0 += 1 } }
+        let derived = Derived { get in get(flag) ? get(first) + get(second) : get(second) + get(second) }
+        _ = derived.value
+        flag.value = false
+        _ = derived.value
+        let sources = derived.explain().sources
+        #expect(sources.map(\.name) == ["'flag'", "Custom", "Custom"])
+        #expect(sources.map(\.before) == [0, 5, 0] && sources.map(\.version) == [1, 5, nil])
+        #expect(sources.map(\.isCause) == [true, false, false])
+    }
+
+    @Test("After a recording, the next evaluation releases the sources that only the notes keep", .leavesNothingBehind)
+    func notesEnd() async throws {
+        final class Owned: ObservableProperty {
+            let base = Observed(1)
+            let destroyed: Counter
+            init(_ destroyed: Counter) { self.destroyed = destroyed }
+            deinit { destroyed.increment() }
+            var value: Int { base.value }
+            var version: UInt64 { base.version }
+            func snapshot() -> (value: Int, version: UInt64) { base.snapshot() }
+            func attach(_ observer: PropertyObserver<Int>) -> ObservationToken { base.attach(observer) }
+            var weakAttachment: @Sendable (PropertyObserver<Int>) -> ObservationToken? { base.weakAttachment }
+        }
+        let destroyed = Counter()
+        let slot = Observed<[Owned]>([Owned(destroyed)])
+        let derived = Derived { get in get(slot).first.map { get($0) } ?? -1 }
+        _ = derived.value
+        slot.value = []
+        _ = derived.value
+        try await whenQuiet()
+        #expect(destroyed.value == 0)
+        ConcurrentObserveDiagnostics.stopRecording()
+        slot.value = []
+        _ = derived.value
+        try await whenQuiet()
+        #expect(destroyed.value == 1)
+    }
+
     @Test("Inside its own function it explains the result before; a dead source is named so")
     func inside() throws {
         let explanations = Log<String>()
