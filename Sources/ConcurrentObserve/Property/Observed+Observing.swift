@@ -77,10 +77,11 @@ extension Observed: ObservableProperty {
         _ observer: VersionedObserver,
         _ prepare: ((value: Value, version: UInt64)) -> Result
     ) -> Result {
+        ObservationScope.recordIfNeeded(observer, of: Value.self)
         let (result, deferred) = mutation.withPublicationHeld(cell.latch.owner) {
             let present = cell.load()
             observer.since = present.version
-            return (prepare(present), observer.withCore { $0.attach(observer, of: Value.self) })
+            return (prepare(present), observer.withCore { $0.attach(observer) })
         }
         observer.withCore { $0.settle(deferred) }
         return result

@@ -31,8 +31,8 @@ package final class ObservationScope: @unchecked Sendable {
     /// Makes a scope, which does not record yet.
     ///
     /// - Parameter origin: Returns a description of the code that makes an observation. It is
-    ///   called on the thread that makes the observation, under the lock of the observed property.
-    ///   It must use no property, and wait for no other thread.
+    ///   called on the thread that makes the observation, before it is registered, where user code
+    ///   may run. It must not observe.
     package init(origin: @escaping @Sendable () -> any Sendable) { self.origin = origin }
 
     /// Begins to record observations.
@@ -133,10 +133,15 @@ extension ObservationScope {
         processNumber.load(ordering: .relaxed)
     }
 
-    /// Records an observer that is about to be registered. The caller may hold the property's
-    /// mutation lock, but no other lock.
+    /// Records an observer that is about to be registered, if a scope exists. Must be called where
+    /// user code may run: a scope may read the user's clock.
+    @inline(__always)
+    static func recordIfNeeded(_ observer: Observer, of value: (any Sendable.Type)?) {
+        if isRecording { record(observer, of: value) }
+    }
+
     @inline(never)
-    static func record(_ observer: Observer, of value: (any Sendable.Type)?) {
+    private static func record(_ observer: Observer, of value: (any Sendable.Type)?) {
         (current ?? only)?.record(observer, of: value)
         ofProcess?.record(observer, of: value)
     }

@@ -67,9 +67,14 @@ import Synchronization
 
     /// Adds an observer. It receives every notification that begins after the return. (P1)
     ///
+    /// - Parameter value: The type of the source's values or events; nil if the source is a list
+    ///   that only the library uses.
     /// - Complexity: O(1) amortised.
     @usableFromInline
-    func append(_ observer: Observer, of value: (any Sendable.Type)? = nil) { settle(attach(observer, of: value)) }
+    func append(_ observer: Observer, of value: (any Sendable.Type)? = nil) {
+        ObservationScope.recordIfNeeded(observer, of: value)
+        settle(attach(observer))
+    }
 
     /// The work that remains after a registration, and that must be done under no lock.
     @usableFromInline
@@ -79,14 +84,11 @@ import Synchronization
     }
 
     /// Does the part of `append` that may run under another lock of the source: adds the observer
-    /// under `lock`, and returns the rest of the work.
-    ///
-    /// - Parameter value: The type of the source's values or events; nil if the source is a list
-    ///   that only the library uses.
+    /// under `lock`, and returns the rest of the work. Before it takes the other lock, the caller
+    /// must call `ObservationScope.recordIfNeeded(_:of:)`.
     @usableFromInline
-    func attach(_ observer: Observer, of value: (any Sendable.Type)? = nil) -> DeferredActions {
-        if ObservationScope.isRecording { ObservationScope.record(observer, of: value) }
-        return lock.withLock {
+    func attach(_ observer: Observer) -> DeferredActions {
+        lock.withLock {
             ThreadRecord.countLiveObserver(1)
             let mark = observer.knownMark
             if mark.contains(.isCountedAhead) { countedAhead &+= 1 }
