@@ -24,11 +24,12 @@ public struct ObservationGraph: Sendable, CustomStringConvertible {
     init(_ sources: [InspectedSource]) {
         var indices: [UInt: Int] = [:]
         for (index, source) in sources.enumerated() { indices[source.id] = index }
+        var places = PlaceNames.places(of: sources.flatMap(\.observers).compactMap(\.made)).makeIterator()
         nodes = sources.enumerated().map { index, source in
             Node(
-                name: source.label.isEmpty ? Self.name(index, source) : "'\(source.label)'",
+                name: source.label.isEmpty ? Self.name(index, source) : "'\(source.label.onOneLine)'",
                 kind: source.label.isEmpty ? "" : Self.kind(source),
-                edges: source.observers.map { Edge($0, indices) }
+                edges: source.observers.map { Edge($0, indices, at: $0.made == nil ? nil : places.next()!) }
             )
         }
     }
@@ -100,23 +101,37 @@ public struct ObservationGraph: Sendable, CustomStringConvertible {
 }
 
 extension ObservationGraph.Edge {
-    fileprivate init(_ observer: InspectedObserver, _ indices: [UInt: Int]) {
+    fileprivate init(_ observer: InspectedObserver, _ indices: [UInt: Int], at place: String?) {
         let (kind, details) =
             switch observer.kind {
             case .callback: ("callback", "")
             case .mailbox(let place, let counts):
                 (
                     "mailbox",
-                    ", \(place), \(counts.pending) pending" + (counts.dropped > 0 ? ", \(counts.dropped) dropped" : "")
+                    ", \(place.onOneLine), \(counts.pending) pending"
+                        + (counts.dropped > 0 ? ", \(counts.dropped) dropped" : "")
                 )
             case .binding: ("binding", "")
             case .part: ("", "")
             case .pathEnd: ("end of a path", "")
             }
-        let label = observer.label.isEmpty ? "" : " '\(observer.label)'"
-        let place = observer.made.flatMap(PlaceNames.place).map { " (\($0))" } ?? ""
+        let label = observer.label.isEmpty ? "" : " '\(observer.label.onOneLine)'"
+        let place = place.map { " (\($0))" } ?? ""
         target = observer.target.flatMap { indices[$0] }
         text = kind + label + details + place
+    }
+}
+
+extension String {
+    /// The string without characters that could begin a line or a terminal's command: each is
+    /// written as an escape sequence.
+    var onOneLine: String {
+        unicodeScalars.reduce(into: "") { text, scalar in
+            switch scalar.properties.generalCategory {
+            case .control, .lineSeparator, .paragraphSeparator: text += scalar.escaped(asASCII: true)
+            default: text.unicodeScalars.append(scalar)
+            }
+        }
     }
 }
 
@@ -142,7 +157,8 @@ extension ConcurrentObserveDiagnostics {
     /// because another leads to it. Observations whose owners are dead end. (P13) Any thread, also
     /// inside a callback; never waits for user code.
     ///
-    /// - Complexity: O(sources and observers). Reads the debug information of each place once.
+    /// - Complexity: O(sources and observers). Reads debug information like
+    ///   `observationsByOrigin()`.
     public static func graph() -> ObservationGraph { ObservationGraph(InspectedSource.all(from: nil)) }
 
     /// Returns who observes these sources, and all that change because of them. Needs no label and

@@ -6,7 +6,7 @@ import Runtime
 /// The calls that led to an observation. They are kept as addresses until a report needs their
 /// names.
 package struct Origin: Sendable {
-    private let backtrace: Backtrace?
+    let backtrace: Backtrace?
 
     /// The images of the process. Passed to each capture, which would otherwise spend a millisecond
     /// to read them again.
@@ -27,11 +27,20 @@ package struct Origin: Sendable {
         package let function: String
         package let path: String
         package let line: Int
-
-        package var file: String { path.split(separator: "/").last.map(String.init) ?? path }
-
+        package let file: String
         /// The file and the line; the function if these are not known.
-        package var text: String { line > 0 ? "\(file):\(line)" : function }
+        package let text: String
+
+        init(function: String, path: String = "", line: Int = 0) {
+            (self.function, self.path, self.line) = (function, path, line)
+            file = path.split(separator: "/").last.map(String.init) ?? path
+            // The compiler's thunks, and libraries without debug information, have no line.
+            text = line > 0 ? "\(file):\(line)" : function
+            hasLine = line > 0 && !file.hasPrefix("@__swiftmacro")
+        }
+
+        /// Whether the line is one of the program's files.
+        let hasLine: Bool
     }
 
     /// The addresses of the calls. Two observations that the same line makes in the same way have
@@ -41,25 +50,11 @@ package struct Origin: Sendable {
     /// Returns the calls that led to the observation, without those of the library: the caller of
     /// `observe` first.
     ///
-    /// - Complexity: Reads the debug information: some milliseconds, or seconds in a large program.
+    /// - Complexity: Reads the debug information: see `PlaceNames`.
     package func places() -> [Place] {
-        guard let frames = backtrace?.symbolicated()?.frames else { return [] }
-        let places = frames.compactMap { frame -> Place? in
-            guard let symbol = frame.symbol, !isOfLibrary(symbol.rawName) else { return nil }
-            return Place(
-                function: symbol.name,
-                path: symbol.sourceLocation?.path ?? "",
-                line: symbol.sourceLocation?.line ?? 0
-            )
-        }
-        // The compiler's thunks, and libraries without debug information, have no line.
-        let known = places.filter { $0.line > 0 && !$0.file.hasPrefix("@__swiftmacro") }
+        let names = PlaceNames.names(of: [self]) { $0.hasNames(in: $1) }
+        let places = backtrace?.frames.flatMap { names[$0.adjustedProgramCounter] ?? [] } ?? []
+        let known = places.filter(\.hasLine)
         return known.isEmpty ? places : known
-    }
-
-    private func isOfLibrary(_ symbol: String) -> Bool {
-        // A longer name, such as a test module's, has another length in front.
-        ["17ConcurrentObserve", "24ConcurrentObserveTesting", "27ConcurrentObserveInspection"]
-            .contains { symbol.hasPrefix("$s\($0)") }
     }
 }

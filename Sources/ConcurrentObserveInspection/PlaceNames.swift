@@ -3,21 +3,125 @@
 import ConcurrentObserve
 import Runtime
 
-/// The places of calls, which take long to look up, by the addresses of the calls.
+/// The places of calls, by the addresses of the calls.
+///
+/// Looking up a call takes some milliseconds, and all calls of a backtrace are looked up together.
+/// An address is looked up once, until the recording stops: there are no more of them than the
+/// program has calls. The Runtime module keeps the debug information that it has read, tens of
+/// megabytes, for each thread that asks, until the thread exits. Therefore a thread of the library
+/// asks, which exits after each batch.
 internal final class PlaceNames: @unchecked Sendable {
     // Unchecked: `known` is guarded by `lock`.
     private static let shared = PlaceNames()
 
-    private let lock = Lock()
-    private var known: [[Backtrace.Address]: String] = [:]
+    /// The calls at an address, the inlined ones first, without those of the library and the
+    /// runtime. Empty if nothing is known of the address.
+    typealias Names = [Backtrace.Address: [Origin.Place]]
 
-    /// Returns the file and the line that made an observation; nil if nothing is known of it.
-    static func place(of made: MadeObservation) -> String? {
-        guard let origin = made.recorded?.origin else { return nil }
-        let addresses = origin.addresses
-        if let place = shared.lock.withLock({ shared.known[addresses] }) { return place }
-        guard let place = origin.places().first?.text else { return nil }
-        shared.lock.withLock { shared.known[addresses] = place }
-        return place
+    /// Held by the caller whose batch is looked up. No thread takes it inside `lock`.
+    private let batch = Lock()
+    private let lock = Lock()
+    private var known: Names = [:]
+
+    private init() {}
+
+    /// Returns the places that made some observations, in the same order; nil for an observation if
+    /// nothing is known of it.
+    ///
+    /// - Complexity: O(`observations`). The first look at a line looks up a whole backtrace.
+    static func places(of observations: [MadeObservation]) -> [String?] {
+        let made = observations.map { $0.recorded }
+        let places = made.map { $0?.knownPlace }
+        let new = zip(made, places).compactMap { $1 == nil ? $0?.origin : nil }
+        let names = new.isEmpty ? [:] : names(of: new) { $0.place(in: $1) != nil }
+        return zip(made, places).map { made, place in place ?? made?.findPlace(in: names) }
+    }
+
+    /// Returns what is known of addresses, after looking up those of `origins` for which
+    /// `isEnough` is false.
+    static func names(
+        of origins: [Origin],
+        _ isEnough: @escaping @Sendable (Origin, Names) -> Bool
+    ) -> Names {
+        let known = shared.lock.withLock { shared.known }
+        if origins.allSatisfy({ isEnough($0, known) }) { return known }
+        return shared.batch.withLock {
+            // The batch before this one may have found the same.
+            let known = shared.lock.withLock { shared.known }
+            let unknown = origins.filter { !isEnough($0, known) }
+            if unknown.isEmpty { return known }
+            let names = LibraryThread.run(named: "observe-places") {
+                // The calls of one backtrace may be enough for others.
+                unknown.reduce(into: known) { if !isEnough($1, $0) { $1.lookUp(into: &$0) } }
+            }
+            shared.lock.withLock { shared.known = names }
+            return names
+        }
+    }
+
+    /// Forgets all names.
+    static func forget() {
+        let forgotten = shared.lock.withLock { () -> Names in
+            defer { shared.known = [:] }
+            return shared.known
+        }
+        withExtendedLifetime(forgotten) {}
+    }
+}
+
+extension Origin {
+    /// Whether all addresses have been looked up.
+    func hasNames(in names: PlaceNames.Names) -> Bool {
+        backtrace?.frames.allSatisfy { names[$0.adjustedProgramCounter] != nil } ?? true
+    }
+
+    /// Returns the place that made the observation: the first call that has a line, or the first
+    /// one if none has.
+    ///
+    /// - Returns: `.some(nil)` if the backtrace has no place; nil if an address must be looked up
+    ///   first.
+    func place(in names: PlaceNames.Names) -> Place?? {
+        var first: Place?
+        guard let frames = backtrace?.frames else { return .some(nil) }
+        for frame in frames {
+            guard let places = names[frame.adjustedProgramCounter] else { return nil }
+            if let place = places.first(where: \.hasLine) { return place }
+            first = first ?? places.first
+        }
+        return .some(first)
+    }
+
+    /// Looks up the calls of the backtrace.
+    fileprivate func lookUp(into names: inout PlaceNames.Names) {
+        guard let backtrace else { return }
+        var found: PlaceNames.Names = [:]
+        for frame in backtrace.symbolicated()?.frames ?? [] {
+            guard let symbol = frame.symbol, let place = Place(symbol) else { continue }
+            // A recursive function has the same address several times.
+            let known = found[frame.captured.adjustedProgramCounter, default: []]
+            if !known.contains(place) { found[frame.captured.adjustedProgramCounter] = known + [place] }
+        }
+        for frame in backtrace.frames {
+            names[frame.adjustedProgramCounter] = found[frame.adjustedProgramCounter] ?? []
+        }
+    }
+}
+
+extension Origin.Place {
+    /// Makes the place of a call. Nil for a call of the library or the runtime.
+    fileprivate init?(_ symbol: SymbolicatedBacktrace.Symbol) {
+        let name = symbol.rawName
+        // Without a call of the program, this is all that is known.
+        if name.hasPrefix("_ZN5swift34runJobInEstablishedExecutorContext") {
+            self.init(function: "a task")
+            return
+        }
+        // A longer name, such as a test module's, has another length in front.
+        let library = ["$s17ConcurrentObserve", "$s24ConcurrentObserveTesting", "$s27ConcurrentObserveInspection"]
+        let runtime = ["_ZN5swift", "_ZNK5swift", "swift_", "_swift_", "_dispatch_", "__libc_start"]
+        let starts = ["start_thread", "clone", "clone3", "__clone3", "_start"]
+        if (library + runtime).contains(where: name.hasPrefix) || starts.contains(name) { return nil }
+        let location = symbol.sourceLocation
+        self.init(function: symbol.name, path: location?.path ?? "", line: location?.line ?? 0)
     }
 }

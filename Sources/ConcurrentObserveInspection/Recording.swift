@@ -11,8 +11,8 @@ extension ConcurrentObserveDiagnostics {
     /// some microseconds, and each run of a derived value's function keeps the versions that it has
     /// read. Otherwise a registration and a run each load one flag.
     ///
-    /// - Parameter clock: Measures how long ago an observation was made. Its `now` is read while an
-    ///   observation begins: it must not use the library.
+    /// - Parameter clock: Measures how long ago an observation was made. Its `now` is read when an
+    ///   observation begins, under no lock of the library. It must not observe.
     public static func startRecording(clock: some Clock<Duration> = ContinuousClock()) {
         Origin.prepare()
         let start = clock.now
@@ -21,17 +21,37 @@ extension ConcurrentObserveDiagnostics {
     }
 
     /// Stops recording, and forgets what was recorded. Any thread.
-    public static func stopRecording() { ObservationScope.endForProcess() }
+    public static func stopRecording() {
+        ObservationScope.endForProcess()
+        PlaceNames.forget()
+    }
 }
 
 /// Who made an observation, and when.
-internal struct RecordedOrigin: Sendable {
+internal final class RecordedOrigin: @unchecked Sendable {
+    // Unchecked: `place` is guarded by `lock`.
     let origin: Origin
     /// The time since the recording began: when the observation was made, and now.
     let time: Duration
     let now: @Sendable () -> Duration
 
-    var age: Duration { now() - time }
+    private let lock = Lock()
+    private var place: String??
+
+    init(origin: Origin, time: Duration, now: @escaping @Sendable () -> Duration) {
+        (self.origin, self.time, self.now) = (origin, time, now)
+    }
+
+    /// The file and the line that made the observation, `.some(nil)` if nothing is known of it; nil
+    /// until `findPlace(in:)` has found it.
+    var knownPlace: String?? { lock.withLock { place } }
+
+    /// Returns the file and the line that made the observation, and keeps it.
+    func findPlace(in names: PlaceNames.Names) -> String? {
+        let found = origin.place(in: names).map { $0?.text } ?? nil
+        lock.withLock { place = found }
+        return found
+    }
 }
 
 extension MadeObservation {

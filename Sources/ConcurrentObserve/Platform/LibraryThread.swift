@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import CPlatform
+import Synchronization
 
 /// A thread that the library starts: named and detached.
 ///
@@ -12,7 +13,7 @@ import CPlatform
 /// starts it. It has those of an ordinary thread of the process. Therefore a real-time thread that
 /// ends an observation does not make users' deinitialisers real-time, and an idle thread does not
 /// make the reclamation of the whole process idle.
-internal enum LibraryThread {
+package enum LibraryThread {
     /// Starts a thread that runs `body`.
     ///
     /// - Returns: False if the system cannot start a thread.
@@ -31,6 +32,38 @@ internal enum LibraryThread {
         }
         if error != 0 { unsafe start.release() }
         return error == 0
+    }
+
+    /// Runs `body` on a thread that ends afterwards, and waits for its result. If the system cannot
+    /// start a thread, the calling thread runs it.
+    package static func run<Result: Sendable>(
+        named name: StaticString,
+        _ body: @escaping @Sendable () -> Result
+    ) -> Result {
+        let answer = Answer<Result>()
+        guard start(named: name, { answer.give(body()) }) else { return body() }
+        answers.wait(for: name) { answer.isGiven }
+        return answer.result!
+    }
+
+    private static let answers = EventCount()
+
+    private final class Answer<Result: Sendable>: @unchecked Sendable {
+        // Unchecked: `result` is written once, before the release in give(_:).
+        private(set) var result: Result?
+        private let given = Atomic<Bool>(false)
+
+        func give(_ result: Result) {
+            self.result = result
+            // Release: pairs with the acquire in isGiven.
+            given.store(true, ordering: .releasing)
+            answers.signal()
+        }
+
+        var isGiven: Bool {
+            // Acquire: pairs with the release in give(_:).
+            given.load(ordering: .acquiring)
+        }
     }
 
     private final class Start: Sendable {

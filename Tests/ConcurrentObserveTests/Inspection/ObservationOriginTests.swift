@@ -84,6 +84,97 @@ extension Promises.ObservationOriginTests {
         #expect(origins.isEmpty)
         withExtendedLifetime(token) {}
     }
+
+    @Test("Call stacks that end in one line are looked up once")
+    func stacks() throws {
+        let property = Observed(0)
+        var kept: [ObservationToken] = []
+        func timeOfLook() -> Duration { ContinuousClock().measure { _ = origins } }
+        kept.append(property.observe { (_: Change<Int>) in })
+        let first = timeOfLook()
+        let line = #line + 1
+        for number in 0..<256 { nested(8, number) { kept.append(property.observe { (_: Change<Int>) in }) } }
+        // A look-up for each stack would take 256 times the first.
+        #expect(timeOfLook() < 32 * first)
+        #expect(origins.map { "\($0.place): \($0.count)" }.contains("ObservationOriginTests.swift:\(line): 256"))
+        withExtendedLifetime(kept) {}
+    }
+
+    /// Calls `body` through calls that depend on the bits of `path`.
+    private func nested(_ depth: Int, _ path: Int, _ body: () -> Void) {
+        if depth == 0 { return body() }
+        if path & 1 == 0 { nested(depth - 1, path >> 1, body) } else { nested(depth - 1, path >> 1, body) }
+    }
+
+    @Test("Many threads that look at once get the same answer")
+    func threads() {
+        let property = Observed(0)
+        var kept: [ObservationToken] = []
+        for number in 0..<8 { nested(4, number) { kept.append(property.observe { (_: Change<Int>) in }) } }
+        let counts = [Observed(0), Observed(0), Observed(0), Observed(0)]
+        DispatchQueue.concurrentPerform(iterations: counts.count) { counts[$0].value = origins.map(\.count).max() ?? 0 }
+        #expect(counts.map(\.value) == [8, 8, 8, 8])
+        withExtendedLifetime(kept) {}
+    }
+
+    @Test("No function of the runtime is shown as a place")
+    func runtime() async throws {
+        let property = Observed(0)
+        let tasks = [
+            Task.detached { await property.values().first { @Sendable in $0 == 1 } },
+            Task.detached { try? await property.first { @Sendable in $0 == 1 } },
+        ]
+        while property.observationCount < 2 { await Task.yield() }
+        let places = ConcurrentObserveDiagnostics.observationsByOrigin().map(\.place)
+        #expect(!places.isEmpty && !places.contains { $0.hasPrefix("swift::") || $0.hasPrefix("swift_") })
+        property.value = 1
+        for task in tasks { #expect(await task.value == 1) }
+    }
+
+    @Test("The clock may change the property that is being observed")
+    func clockThatChanges() {
+        let (property, registry, target) = (Observed(0), ObserverRegistry<Int>(), Observed(0))
+        ConcurrentObserveDiagnostics.stopRecording()
+        ConcurrentObserveDiagnostics.startRecording(clock: ChangingClock(property: property))
+        let before = property.value
+        let tokens = [
+            property.observe { (_: Change<Int>) in }, property.observe(delivery: .serial()) { (_: Change<Int>) in },
+            registry.observe { _ in }, property.map { $0 + 1 }.observe { (_: Change<Int>) in },
+            Group(property, target).observe { _ in }, property.bind(to: target),
+        ]
+        #expect(property.value >= before + tokens.count)
+        #expect(origins.map(\.count).reduce(0, +) == tokens.count)
+        withExtendedLifetime(tokens) {}
+    }
+
+    @Test("A label cannot begin a line")
+    func labels() {
+        let property = Observed(0, label: "a\n  → callback 'b")
+        let token = property.observe { (_: Change<Int>) in }
+        token.label = "c\u{2028}d"
+        let line = #line - 2
+        #expect(
+            ConcurrentObserveDiagnostics.graph(of: property).description == """
+                'a\\n  → callback 'b', property
+                  → callback 'c\\u{2028}d' (ObservationOriginTests.swift:\(line))
+                """
+        )
+        #expect(origins.first?.description.contains("'c\\u{2028}d'") == true)
+        withExtendedLifetime(token) {}
+    }
+}
+
+/// A clock whose `now` changes a property.
+private struct ChangingClock: Clock {
+    let property: Observed<Int>
+
+    var now: ContinuousClock.Instant {
+        property.modify { $0 += 1 }
+        return .now
+    }
+    var minimumResolution: Duration { .zero }
+
+    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration?) async throws {}
 }
 
 extension ObservationBag {
