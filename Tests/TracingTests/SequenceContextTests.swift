@@ -121,6 +121,26 @@ struct SequenceContextTests {
         }
     }
 
+    @Test("A wait with a timeout releases the context of a value that it does not accept")
+    func waiting() async throws {
+        let property = Observed(0)
+        // The second one makes its elements when the wait takes them.
+        try await expectRelease(property, by: property)
+        try await expectRelease(property, by: property.removingDuplicates())
+    }
+
+    /// Sets 1 in a context, and 2 when that context is destroyed.
+    private func expectRelease(
+        _ property: Observed<Int>,
+        by waited: some ObservableProperty<Int>
+    ) async throws {
+        property.value = 0
+        try await waited.first(timeout: .seconds(60)) { value in
+            if value == 0 { inContext(Tag(1) { property.value = 2 }) { property.value = 1 } }
+            return value == 2
+        }
+    }
+
     @Test("A sequence with contexts ends with its source")
     func end() async {
         var property: Observed<Int>? = Observed(0)

@@ -27,15 +27,17 @@ internal final class IteratorSource<Element: Sendable>: @unchecked Sendable {
     ///   - subscription: It counts an event when the element is made.
     ///   - element: Makes an element when the iterator returns it; nil leaves the event out.
     func fill<Event: Sendable>(
-        _ subscription: Subscription<Event>,
-        _ element: @escaping @Sendable (Event) -> Kept<Element>?
+        _ subscription: Subscription<Kept<Event>>,
+        _ element: @escaping @Sendable (Event) -> Element?
     ) {
         mailbox = subscription
+        let keptElement = keeping(element)
         receive = { isolation, wait in
-            while let event = await subscription.next(isolation: isolation) {
-                let made = element(event)
+            while let kept = await subscription.next(isolation: isolation) {
+                let made = keptElement(kept)
                 guard subscription.settleTaken(isLeftOut: made == nil) else { continue }
-                wait?.lookAgain = { unkept(element(event)) }
+                // The event without its context, which would outlive the change.
+                wait?.lookAgain = { [event = unkept(kept)] in event.flatMap(element) }
                 return made
             }
             return nil

@@ -114,7 +114,7 @@ internal final class IteratorFactory<Value: Sendable, Element: Sendable>: Change
         return IteratorFactory<Other, Element>(of: claimed, buffering, source, made) { [buffering, source] in
             let succession = Succession<Change<Other>>.ofChanges(areCompared: isComparing)
             let subscription = Subscription<Kept<Change<Other>>>(buffering, succession.kept, isCountedLater: true)
-            source.fill(subscription, keeping(made))
+            source.fill(subscription, made)
             return subscription.receiver { $0 }
         }
     }
