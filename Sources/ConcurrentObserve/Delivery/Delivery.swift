@@ -117,6 +117,9 @@ extension Delivery {
     @inlinable
     internal var isInline: Bool { if case .inline = kind { true } else { false } }
 
+    @inlinable
+    internal var isOnActor: Bool { if case .isolated = kind { true } else { false } }
+
     /// The object with which the observation ends, unless `observe` was given an owner: the actor
     /// that the delivery names. Nil if it names none.
     @inlinable
@@ -131,7 +134,7 @@ extension Delivery {
         _ succession: Succession<Event>? = nil
     ) -> OrderedObservation<Kept<Event>> {
         let observation = OrderedObservation<Kept<Event>>(self, succession?.kept)
-        let form = form.kept(deliveredSerially: observation.isSerial)
+        let form = form.kept(deliveredOnActor: isOnActor)
         let user = observation.makeUser(owner: owner, isHeldMeanwhile: owner === self.owner, form)
         if case .isolated(let isolation) = kind { isolation.counts?.add(user, observation.counter) }
         return observation

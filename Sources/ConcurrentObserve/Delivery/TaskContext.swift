@@ -80,8 +80,8 @@ internal struct EventInContext<Event: Sendable>: Sendable {
 
     /// Calls the closure of an observer with the event, in its context.
     @inlinable @inline(__always)
-    func deliver(serially isSerial: Bool, to body: (Event) -> Void) {
-        TaskContext.run(in: context, mayHaveOther: isSerial) { body(event) }
+    func deliver(onActor isOnActor: Bool, to body: (Event) -> Void) {
+        TaskContext.run(in: context, mayHaveOther: !isOnActor) { body(event) }
     }
 }
 
@@ -90,22 +90,23 @@ internal struct EventInContext<Event: Sendable>: Sendable {
 extension CallbackForm where Event: Sendable {
     /// Returns this form for events as a mailbox keeps them (`Kept`).
     ///
-    /// - Parameter isSerial: Whether the delivery is serial: then the thread that makes a change
-    ///   may deliver the event.
+    /// - Parameter isOnActor: Whether tasks of the library deliver the events, on an actor. Such a
+    ///   task has no context. A thread that delivers may have one: a setter's, or one that runs the
+    ///   main queue.
     @inlinable
-    func kept(deliveredSerially isSerial: Bool) -> CallbackForm<Kept<Event>> {
+    func kept(deliveredOnActor isOnActor: Bool) -> CallbackForm<Kept<Event>> {
         switch self {
         case .plain(let body):
-            return .plain { kept in kept.deliver(serially: isSerial, to: body) }
+            return .plain { kept in kept.deliver(onActor: isOnActor, to: body) }
         case .made(let make):
             return .made { observer in
                 let body = make(observer)
-                return { kept in kept.deliver(serially: isSerial, to: body) }
+                return { kept in kept.deliver(onActor: isOnActor, to: body) }
             }
         case .choosing(let make):
             return .choosing { observer, tally in
                 let body = make(observer, tally)
-                return { kept in kept.deliver(serially: isSerial, to: body) }
+                return { kept in kept.deliver(onActor: isOnActor, to: body) }
             }
         }
     }
@@ -203,7 +204,7 @@ internal typealias Kept<Event: Sendable> = Event
 
 extension CallbackForm where Event: Sendable {
     @inlinable @inline(__always)
-    func kept(deliveredSerially: Bool) -> CallbackForm<Event> { self }
+    func kept(deliveredOnActor: Bool) -> CallbackForm<Event> { self }
 }
 
 extension Succession {
