@@ -12,6 +12,7 @@
 #if Tracing
 import Instrumentation
 import Logging
+import Synchronization
 
 /// An event, as a mailbox keeps it.
 @usableFromInline
@@ -28,25 +29,43 @@ package final class TaskContext: Sendable {
     private init(_ service: ServiceContext?, _ logger: Logger?) { (self.service, self.logger) = (service, logger) }
 
     /// The context of the calling task; nil if it has none. The default logger does not count: it
-    /// has no label, and swift-log returns it where no other logger is bound.
+    /// has no label, and swift-log returns it where no other logger is bound. A logger also does
+    /// not count before `prepare()` has returned on one thread.
     ///
-    /// It runs no user code after `prepare()`, so the caller may hold a lock. If it releases the
-    /// context there, nothing is destroyed: the task itself keeps the values.
+    /// It runs no user code, so the caller may hold a lock. If it releases the context there,
+    /// nothing is destroyed: the task itself keeps the values.
     @usableFromInline
     static var current: TaskContext? {
-        let (service, logger) = (ServiceContext.current, Logger.current)
+        let service = ServiceContext.current
+        // Acquire: pairs with the release in `prepare()`, so swift-log has its default logger.
+        guard isPrepared.load(ordering: .acquiring) else { return service.map { TaskContext($0, nil) } }
+        let logger = Logger.current
         if logger.label.isEmpty { return service.map { TaskContext($0, nil) } }
         return TaskContext(service, logger)
     }
 
-    /// The context that is bound for an event without a context, if the delivering thread has a
-    /// context.
-    private static let none = TaskContext(nil, Logger(label: ""))
+    /// The logger that is bound for an event without one, if the delivering thread has one.
+    private static let noLogger = Logger(label: "")
 
-    /// Makes the default loggers. The first use of either calls the program's log handler factory,
-    /// so this is called when a mailbox is made, under no lock. (P5)
+    /// Whether the default loggers exist.
+    private static let isPrepared = Atomic<Bool>(false)
+
+    /// Whether the calling task, or the task that made it, is in `prepare()`.
+    @TaskLocal private static var isPreparing = false
+
+    /// Makes the default loggers. Each calls the program's log handler factory, so this is called
+    /// when a mailbox is made, under no lock. (P5)
+    ///
+    /// The factory may make a mailbox. Then swift-log waits for the factory, so the nested call
+    /// must not ask for a logger, and neither may a thread that sends an event to that mailbox.
     @usableFromInline
-    static func prepare() { _ = (Logger.current, none) }
+    static func prepare() {
+        // Acquire: pairs with the release below.
+        if isPrepared.load(ordering: .acquiring) || isPreparing { return }
+        $isPreparing.withValue(true) { _ = (Logger.current, noLogger) }
+        // Release: pairs with the acquires in `current` and above.
+        isPrepared.store(true, ordering: .releasing)
+    }
 
     /// Calls `body` in `context`; nil stands for no context.
     ///
@@ -61,11 +80,12 @@ package final class TaskContext: Sendable {
     @usableFromInline
     static func bind(_ context: TaskContext?, mayHaveOther: Bool, _ body: () -> Void) {
         let other = mayHaveOther ? current : nil
-        guard let bound = context ?? (other == nil ? nil : none) else { return body() }
-        guard let logger = bound.logger ?? (other?.logger == nil ? nil : none.logger) else {
-            return ServiceContext.withValue(bound.service, operation: body)
+        if context == nil, other == nil { return body() }
+        let service = context?.service
+        guard let logger = context?.logger ?? (other?.logger == nil ? nil : noLogger) else {
+            return ServiceContext.withValue(service, operation: body)
         }
-        withLogger(logger) { _ in ServiceContext.withValue(bound.service, operation: body) }
+        withLogger(logger) { _ in ServiceContext.withValue(service, operation: body) }
     }
 }
 
