@@ -18,9 +18,10 @@ extension Promises {
 
 extension Promises.ObservationOriginTests {
     /// The report, without what other tests have left.
-    private var origins: [ObservationOrigin] {
+    private static var origins: [ObservationOrigin] {
         ConcurrentObserveDiagnostics.observationsByOrigin().filter { $0.place.hasPrefix("ObservationOriginTests") }
     }
+    private var origins: [ObservationOrigin] { Self.origins }
 
     @Test("Planted leaks are found where they were made, the oldest first, with count and ages")
     func leaks() async {
@@ -95,7 +96,7 @@ extension Promises.ObservationOriginTests {
         let line = #line + 1
         for number in 0..<256 { nested(8, number) { kept.append(property.observe { (_: Change<Int>) in }) } }
         // A look-up for each stack would take 256 times the first.
-        #expect(timeOfLook() < 32 * first)
+        #expect(timeOfLook() < first * 32)
         #expect(origins.map { "\($0.place): \($0.count)" }.contains("ObservationOriginTests.swift:\(line): 256"))
         withExtendedLifetime(kept) {}
     }
@@ -112,7 +113,9 @@ extension Promises.ObservationOriginTests {
         var kept: [ObservationToken] = []
         for number in 0..<8 { nested(4, number) { kept.append(property.observe { (_: Change<Int>) in }) } }
         let counts = [Observed(0), Observed(0), Observed(0), Observed(0)]
-        DispatchQueue.concurrentPerform(iterations: counts.count) { counts[$0].value = origins.map(\.count).max() ?? 0 }
+        DispatchQueue.concurrentPerform(iterations: counts.count) { thread in
+            counts[thread].value = Self.origins.map(\.count).max() ?? 0
+        }
         #expect(counts.map(\.value) == [8, 8, 8, 8])
         withExtendedLifetime(kept) {}
     }
