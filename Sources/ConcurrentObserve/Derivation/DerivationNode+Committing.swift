@@ -29,16 +29,12 @@ extension DerivationNode {
         let set = other?.words ?? collector.state.base!
         var replaced = Replaced()
         let recording = ObservationScope.recordingNumber
-        var isNoted = recording != 0
         let present = lock.withLock {
             guard isPresentLocked(base) else { return Present.none }
-            if isNoted || notes != nil {
-                isNoted = true
-                noteRunLocked(of: collector, set, after: base, in: recording)
-            }
+            if recording != 0 || notes != nil { noteRunLocked(of: collector, set, after: base, in: recording) }
             return publish(set, collector, after: base, &replaced)
         }
-        if isNoted { collector.releaseNotes(of: self) }
+        if collector.state.notes != nil { collector.releaseNotes(of: self) }
         if present.isNone {
             discard(collector)
         } else if !collector.outcome.isInline || replaced.set != 0 {
