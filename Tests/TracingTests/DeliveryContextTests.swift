@@ -91,16 +91,7 @@ struct DeliveryContextTests {
         let property = Observed(0)
         let log = Log<Seen>()
         let kept = place.observe(property, policy) { change in log.append(Seen(change.new)) }
-        await withTaskGroup { group in
-            for thread in 1...4 {
-                group.addTask {
-                    for value in 1...500 {
-                        let id = thread * 1_000 + value
-                        inContext(id) { property.value = id }
-                    }
-                }
-            }
-        }
+        await setConcurrently(property)
         await kept.flush()
         #expect(log.entries.filter { !$0.agrees } == [])
         #expect(log.entries.count == Int(kept.token.deliveryCounts?.received ?? 0))

@@ -89,16 +89,7 @@ struct SequenceContextTests {
             }
             return last
         }
-        await withTaskGroup { group in
-            for thread in 1...4 {
-                group.addTask {
-                    for value in 1...500 {
-                        let id = thread * 1_000 + value
-                        inContext(id) { property.value = id }
-                    }
-                }
-            }
-        }
+        await setConcurrently(property)
         #expect(await sequence.flush())
         consumer.cancel()
         let last = await consumer.value

@@ -46,6 +46,20 @@ func inContext<Result>(_ tag: Tag, _ body: () -> Result) -> Result {
     return ServiceContext.withValue(context) { withLogger(logger) { _ in body() } }
 }
 
+/// Sets a property from four tasks at once, to numbers that no two share, each in its own context.
+func setConcurrently(_ property: Observed<Int>) async {
+    await withTaskGroup { group in
+        for thread in 1...4 {
+            group.addTask {
+                for value in 1...500 {
+                    let id = thread * 1_000 + value
+                    inContext(id) { property.value = id }
+                }
+            }
+        }
+    }
+}
+
 /// A value that a callback has received, and the context in which it ran.
 struct Seen: Equatable, Sendable {
     var value: Int

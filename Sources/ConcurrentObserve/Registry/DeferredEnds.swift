@@ -24,8 +24,8 @@ internal struct DeferredEnds {
     /// observations end by themselves, after they have delivered their remaining events. (P12)
     private var endsDependents = false
 
-    /// The ended observers that feed other observations, and such observers of removals that run at
-    /// the same time. Nil if there are none.
+    /// The ended observers that feed other observations. They include such observers of concurrent
+    /// removals. Nil if no such observer has ended.
     private var feeders: EndedFeeders?
 
     /// The tables of a source that is gone.
