@@ -11,7 +11,7 @@ public enum Protocol {
     public static let all: [Test] =
         walk + publication + ends + latch + commits + pinnedValues + retirement + magazines + rings + boxes + parking
         + locks + mailboxes
-        + records + lifetimes + paths + derived + weakReferents
+        + records + lifetimes + paths + derived + weakReferents + flags
 
     /// Every test and, of those that use membarrier, the twin without.
     public static let withTwins: [(variant: String, test: Test)] = all.flatMap { test in
