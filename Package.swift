@@ -51,6 +51,8 @@ let package = Package(
         .module("ConcurrentObserveCollections"),
         .module("ConcurrentObserveTracing"),
         .module("ConcurrentObserveEtcd"),
+        .module("StressKit"),
+        .module("ExplorerKit"),
         .executable(name: "stress", targets: ["stress"]),
     ],
     traits: [
@@ -123,12 +125,15 @@ let package = Package(
             dependencies: ["ConcurrentObserve", "ConcurrentObserveInspection"],
             swiftSettings: settings
         ),
+        // The tools of `stress` that know nothing of the library.
+        .target(name: "StressKit", swiftSettings: settings),
+        .target(name: "ExplorerKit", dependencies: ["StressKit"], swiftSettings: settings),
         // The package `Instrumented` has the same command over a copy of the library with seeded
         // bugs.
         .executableTarget(
             name: "stress",
             dependencies: [
-                "ConcurrentObserve", "CPlatform",
+                "ConcurrentObserve", "CPlatform", "ExplorerKit", "StressKit",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings

@@ -45,11 +45,14 @@ let package = Package(
             dependencies: ["CPlatform", .target(name: "CURCU", condition: liburcu)],
             swiftSettings: settings
         ),
+        // Links to the library's own `Sources/StressKit` and `Sources/ExplorerKit`.
+        .target(name: "StressKit", swiftSettings: settings),
+        .target(name: "ExplorerKit", dependencies: ["StressKit"], swiftSettings: settings),
         // `Sources/stress/Shared` is a link to the library's own `Sources/stress`.
         .executableTarget(
             name: "stress",
             dependencies: [
-                "ConcurrentObserveInstrumented", "CPlatform",
+                "ConcurrentObserveInstrumented", "CPlatform", "ExplorerKit", "StressKit",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
             swiftSettings: settings

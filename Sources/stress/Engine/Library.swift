@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
+@_exported import ExplorerKit
+@_exported import StressKit
+
 // One source, two commands: the package Instrumented builds it over its copy, the other over the
 // library that users build.
 #if INSTRUMENTED

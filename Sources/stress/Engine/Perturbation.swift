@@ -141,7 +141,7 @@ final class Perturbation: Sendable {
 
     private func place(_ worker: Worker) {
         let cores = max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN)))
-        Thread.bind(toCore: worker.dice.below(min(cores, 64)))
+        JoinableThread.bind(toCore: worker.dice.below(min(cores, 64)))
     }
 
     /// Called where a thread's operation begins.

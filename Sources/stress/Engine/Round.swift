@@ -64,7 +64,7 @@ final class Round: @unchecked Sendable {
 
     /// Runs several roles, each on its own number of threads.
     func load(_ roles: [Role]) {
-        var running: [Thread] = []
+        var running: [JoinableThread] = []
         var team: [(Worker, @Sendable (Worker) -> Void)] = []
         for role in roles {
             for _ in 0..<role.threads {
@@ -76,7 +76,7 @@ final class Round: @unchecked Sendable {
         Watchdog.shared.watch(team.map(\.0))
         for (worker, body) in team {
             running.append(
-                Thread {
+                JoinableThread {
                     worker.attach {
                         self.perturbation.threadStarted(worker)
                         while !self.isOver { body(worker) }

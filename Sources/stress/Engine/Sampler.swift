@@ -30,7 +30,7 @@ final class Sampler: Sendable {
 
     /// Looks until `body` has returned.
     func watch<Result>(_ body: () -> Result) -> Result {
-        let thread = Thread { self.look() }
+        let thread = JoinableThread { self.look() }
         defer {
             // Relaxed: the thread that sees it later looks once more.
             isOver.store(true, ordering: .relaxed)

@@ -30,7 +30,7 @@ final class Watchdog: Sendable {
         let now = nanoseconds()
         watched.withLock { $0 = workers.map { Watched(worker: $0, heartbeat: 0, since: now) } }
         if isStarted.exchange(true, ordering: .acquiringAndReleasing) { return }
-        _ = Thread {
+        _ = JoinableThread {
             while true {
                 usleep(500_000)
                 self.look()
@@ -58,7 +58,7 @@ final class Watchdog: Sendable {
         WaitInVain.note(patience)
         let threads = Self.dump(stuck, patience)
         // A thread that hangs may hold the locks that the figures need.
-        _ = Thread {
+        _ = JoinableThread {
             usleep(5_000_000)
             StandardError.print("\(threads)\n  library: does not answer")
             _exit(StressExit.hang.rawValue)

@@ -124,7 +124,7 @@ private final class Numbered: WeaklyObservable {
     init(_ number: UInt64) { self.number = number }
 }
 
-private func elsewhere(_ body: @escaping @Sendable () -> Void) { Thread(body).join() }
+private func elsewhere(_ body: @escaping @Sendable () -> Void) { JoinableThread(body).join() }
 
 private final class Tally: Sendable {
     private let count = Guarded<UInt64>(0)

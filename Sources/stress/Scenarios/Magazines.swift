@@ -128,7 +128,7 @@ private func leaveBehind(_ round: Round, _ replace: @escaping @Sendable (UInt64)
     for attempt in 0..<5 as Range<UInt64> {
         // So that the library's thread sleeps.
         usleep(15_000)
-        Thread { for serial in 0...(attempt & 1) { replace(serial) } }.join()
+        JoinableThread { for serial in 0...(attempt & 1) { replace(serial) } }.join()
         if round.isFaulted { return }
         let start = nanoseconds()
         while ConcurrentObserveDiagnostics.current().backlog > 0, nanoseconds() - start < limit { usleep(500) }

@@ -34,7 +34,7 @@ extension Scenario {
             entered.signal()
             gate.wait()
         }
-        let prisoner = Thread { stuck.notify(0) }
+        let prisoner = JoinableThread { stuck.notify(0) }
         entered.wait()
         // The library waits for grace periods when tables are replaced, and only then.
         let gracePeriodsBefore = ConcurrentObserveDiagnostics.current().gracePeriods

@@ -55,7 +55,7 @@ struct Famine {
         // Made when the famine has begun: the first observation asks for a thread.
         let observation = Guarded<ObservationToken?>(nil)
         let kind = kind
-        let waiter = Thread {
+        let waiter = JoinableThread {
             isBegun.await()
             if kind == .drain {
                 ConcurrentObserveDiagnostics.drain()

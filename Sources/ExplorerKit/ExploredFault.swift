@@ -5,13 +5,13 @@
 ///
 /// In a schedule its letter stands where a thread's would: the thread before it is the one that it
 /// happens to.
-enum ExploredFault: Int {
+package enum ExploredFault: Int {
     /// The library asks for a thread, and there is none.
     case refusal = 10
     /// The thread exits where it stands.
     case exit = 11
 
-    var label: StaticString {
+    package var label: StaticString {
         switch self {
         case .refusal: "no thread is to be had"
         case .exit: "the thread exits"

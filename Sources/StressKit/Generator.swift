@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A small reproducible generator, one for each thread (SplitMix64 of Steele, Lea and Flood, 2014).
-struct Generator: RandomNumberGenerator {
+package struct Generator: RandomNumberGenerator {
     private var state: UInt64
 
     /// - Parameter stream: Distinguishes the generators of one seed.
-    init(seed: UInt64, stream: UInt64) {
+    package init(seed: UInt64, stream: UInt64) {
         state = seed &+ stream &* 0xD1B5_4A32_D192_ED03
         _ = next()
     }
 
-    mutating func next() -> UInt64 {
+    package mutating func next() -> UInt64 {
         state &+= 0x9E37_79B9_7F4A_7C15
         var mixed = state
         mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
@@ -19,8 +19,8 @@ struct Generator: RandomNumberGenerator {
     }
 
     /// True once in `times`.
-    mutating func oneIn(_ times: UInt64) -> Bool { next() % times == 0 }
+    package mutating func oneIn(_ times: UInt64) -> Bool { next() % times == 0 }
 
     /// A number below `bound`.
-    mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
+    package mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 }

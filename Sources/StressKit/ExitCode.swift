@@ -3,7 +3,7 @@
 import Glibc
 
 /// How the command ends.
-enum StressExit: Int32, Error {
+package enum StressExit: Int32, Error {
     case pass = 0
     case usage = 1
     case violated = 2
@@ -14,20 +14,20 @@ enum StressExit: Int32, Error {
     case crash = 7
 
     /// Ranks an exit code. When two runs are combined, the code of the higher rank counts.
-    static func severity(of code: Int32) -> Int {
+    package static func severity(of code: Int32) -> Int {
         let order: [StressExit] = [.pass, .inconclusive, .mutantSurvived, .violated, .hang, .crash, .harnessError]
         return order.firstIndex { $0.rawValue == code } ?? order.count
     }
 }
 
 /// Ends the process because the harness itself cannot go on.
-func harnessFailure(_ message: String) -> Never {
+package func harnessFailure(_ message: String) -> Never {
     StandardError.print("stress: \(message)")
     exit(StressExit.harnessError.rawValue)
 }
 
-enum StandardError {
-    static func print(_ line: String) {
+package enum StandardError {
+    package static func print(_ line: String) {
         var bytes = Array(line.utf8)
         bytes.append(UInt8(ascii: "\n"))
         _ = unsafe bytes.withUnsafeBytes { unsafe write(STDERR_FILENO, $0.baseAddress, $0.count) }

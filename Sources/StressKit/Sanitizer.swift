@@ -3,15 +3,15 @@
 import Glibc
 
 /// The sanitizer that the command is built with, found by its runtime.
-enum Sanitizer: String, CaseIterable {
+package enum Sanitizer: String, CaseIterable {
     case thread
     case address
     case realtime
 
-    static let current: Sanitizer? = allCases.first { unsafe dlsym(nil, $0.symbol) != nil }
+    package static let current: Sanitizer? = allCases.first { unsafe dlsym(nil, $0.symbol) != nil }
 
     /// How much longer everything may take under it.
-    static var slowdown: UInt64 { current == nil ? 1 : 20 }
+    package static var slowdown: UInt64 { current == nil ? 1 : 20 }
 
     private var symbol: String {
         switch self {

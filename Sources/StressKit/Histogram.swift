@@ -2,19 +2,21 @@
 
 /// Counts of durations in nanoseconds, in buckets of about 3 % width: one thread writes it, the
 /// reports merge.
-struct Histogram {
+package struct Histogram {
     private static let bucketsPerDoubling = 32
     private var counts = [UInt64](repeating: 0, count: 64 * bucketsPerDoubling)
-    private(set) var total: UInt64 = 0
-    private(set) var maximum: UInt64 = 0
+    package private(set) var total: UInt64 = 0
+    package private(set) var maximum: UInt64 = 0
 
-    mutating func record(_ value: UInt64) {
+    package init() {}
+
+    package mutating func record(_ value: UInt64) {
         counts[Self.bucket(of: value)] += 1
         total += 1
         maximum = max(maximum, value)
     }
 
-    mutating func merge(_ other: Histogram) {
+    package mutating func merge(_ other: Histogram) {
         for index in counts.indices { counts[index] += other.counts[index] }
         total += other.total
         maximum = max(maximum, other.maximum)
@@ -22,7 +24,7 @@ struct Histogram {
 
     /// The smallest recorded size, to a bucket's width, that `fraction` of the values do not
     /// exceed; nil without values.
-    func quantile(_ fraction: Double) -> UInt64? {
+    package func quantile(_ fraction: Double) -> UInt64? {
         guard total > 0 else { return nil }
         let rank = max(1, UInt64((Double(total) * fraction).rounded(.up)))
         var seen: UInt64 = 0

@@ -6,12 +6,12 @@ import Glibc
 ///
 /// ThreadSanitizer follows the system's lock; into the standard library's it cannot see, and would
 /// report what the lock orders.
-@safe final class Guarded<Value>: @unchecked Sendable {
+@safe package final class Guarded<Value>: @unchecked Sendable {
     // Unchecked: `value` is guarded by the lock.
     private let lock: UnsafeMutablePointer<pthread_mutex_t>
     private var value: Value
 
-    init(_ value: Value) {
+    package init(_ value: Value) {
         self.value = value
         // Safe: initialised here, freed with the object.
         unsafe lock = .allocate(capacity: 1)
@@ -23,7 +23,7 @@ import Glibc
         unsafe lock.deallocate()
     }
 
-    func withLock<Result, Failure: Error>(_ body: (inout Value) throws(Failure) -> Result) throws(Failure) -> Result {
+    package func withLock<Result, Failure: Error>(_ body: (inout Value) throws(Failure) -> Result) throws(Failure) -> Result {
         unsafe pthread_mutex_lock(lock)
         defer { unsafe pthread_mutex_unlock(lock) }
         return try body(&value)

@@ -1,26 +1,28 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A moment at which more than one thread can go on.
-struct Decision: Equatable, Sendable {
-    /// The thread that runs; nil if it cannot go on.
-    let holder: Int?
-    /// The threads that can go on, the holder among them.
-    let ready: ThreadSet
-    /// The threads that can go on if a wait of theirs runs out first.
-    let dozing: ThreadSet
-    /// The numbers of the faults that may happen instead.
-    var faults = ThreadSet()
-    /// Steps that were taken before.
-    let step: Int
+import StressKit
 
-    var options: ThreadSet { ready.union(dozing).union(faults) }
+/// A moment at which more than one thread can go on.
+package struct Decision: Equatable, Sendable {
+    /// The thread that runs; nil if it cannot go on.
+    package let holder: Int?
+    /// The threads that can go on, the holder among them.
+    package let ready: ThreadSet
+    /// The threads that can go on if a wait of theirs runs out first.
+    package let dozing: ThreadSet
+    /// The numbers of the faults that may happen instead.
+    package var faults = ThreadSet()
+    /// Steps that were taken before.
+    package let step: Int
+
+    package var options: ThreadSet { ready.union(dozing).union(faults) }
 
     /// The default choice: the running thread goes on, else the first that can.
-    var usual: Int { holder ?? ready.first ?? dozing.first! }
+    package var usual: Int { holder ?? ready.first ?? dozing.first! }
 
     /// How many preemptions it takes to let `thread` go on: one, if the holder could, or if its
     /// time has not come. A fault costs as much.
-    func cost(of thread: Int) -> Int {
+    package func cost(of thread: Int) -> Int {
         if faults.contains(thread) { return 1 }
         if let holder { return thread == holder ? 0 : 1 }
         return ready.contains(thread) ? 0 : 1
@@ -28,7 +30,7 @@ struct Decision: Equatable, Sendable {
 }
 
 /// Decides which thread goes on, schedule after schedule.
-protocol Strategy: AnyObject {
+package protocol Strategy: AnyObject {
     /// One of the decision's options.
     func choose(_ decision: Decision) -> Int
     /// Called after each schedule; false when there is no other.
@@ -36,43 +38,43 @@ protocol Strategy: AnyObject {
 }
 
 /// Lets every thread run until it cannot go on.
-final class Undisturbed: Strategy {
-    func choose(_ decision: Decision) -> Int { decision.usual }
-    func advance() -> Bool { false }
+package final class Undisturbed: Strategy {
+    package func choose(_ decision: Decision) -> Int { decision.usual }
+    package func advance() -> Bool { false }
 }
 
 /// The next thread at every step.
-final class RoundRobin: Strategy {
+package final class RoundRobin: Strategy {
     private var last = -1
 
-    func choose(_ decision: Decision) -> Int {
+    package func choose(_ decision: Decision) -> Int {
         let ready = decision.ready.members
         last = ready.first { $0 > last } ?? ready[0]
         return last
     }
 
-    func advance() -> Bool { false }
+    package func advance() -> Bool { false }
 }
 
 /// Any thread, each as likely, at every step.
-final class RandomWalk: Strategy {
+package final class RandomWalk: Strategy {
     private var generator: Generator
     private var left: Int
     private var fault = FaultPlace()
 
-    init(seed: UInt64, runs: Int) {
+    package init(seed: UInt64, runs: Int) {
         generator = Generator(seed: seed, stream: 0)
         left = runs
     }
 
-    func choose(_ decision: Decision) -> Int {
+    package func choose(_ decision: Decision) -> Int {
         if let fault = fault.choose(decision, &generator) { return fault }
         // A wait runs out early now and then.
         let options = generator.oneIn(16) ? decision.ready.union(decision.dozing).members : decision.ready.members
         return options[generator.below(options.count)]
     }
 
-    func advance() -> Bool {
+    package func advance() -> Bool {
         fault.place(&generator)
         left -= 1
         return left > 0
@@ -81,13 +83,13 @@ final class RandomWalk: Strategy {
 
 /// Where a random strategy has something go wrong: each step is as likely as any other. The first
 /// schedule shows how many there are.
-struct FaultPlace {
+package struct FaultPlace {
     /// The longest schedule so far.
     private var length = 0
     private var place = Int.max
 
     /// A fault, if its place has come: one a schedule.
-    mutating func choose(_ decision: Decision, _ generator: inout Generator) -> Int? {
+    package mutating func choose(_ decision: Decision, _ generator: inout Generator) -> Int? {
         length = max(length, decision.step + 1)
         guard decision.step >= place, !decision.faults.isEmpty else { return nil }
         place = .max
@@ -96,5 +98,5 @@ struct FaultPlace {
     }
 
     /// Chooses the place for the next schedule.
-    mutating func place(_ generator: inout Generator) { place = generator.below(max(length, 1)) }
+    package mutating func place(_ generator: inout Generator) { place = generator.below(max(length, 1)) }
 }

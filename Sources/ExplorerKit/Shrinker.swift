@@ -5,9 +5,9 @@
 ///
 /// After each omission the schedules are searched again: the failure may need other steps, but must
 /// break the same invariant.
-struct Shrinker {
+package struct Shrinker {
     /// A failing schedule of what is left.
-    struct Candidate: Equatable {
+    package struct Candidate: Equatable {
         var omissions: Omissions
         var schedule: Schedule
         var preemptions: Int
@@ -18,12 +18,12 @@ struct Shrinker {
     private static var mostPreemptions: Int { 4 }
 
     /// How many operations each thread has.
-    let operations: [Int]
+    package let operations: [Int]
     /// Looks for the failure without some operations and with at most so many preemptions.
-    let search: (_ omissions: Omissions, _ bound: Int) -> Candidate?
+    package let search: (_ omissions: Omissions, _ bound: Int) -> Candidate?
 
     /// - Parameter bound: Preemptions to allow while operations are left out.
-    func shrink(_ found: Candidate, bound: Int) -> Candidate {
+    package func shrink(_ found: Candidate, bound: Int) -> Candidate {
         var smallest = found
         for thread in operations.indices.reversed() {
             for index in (0..<operations[thread]).reversed() {

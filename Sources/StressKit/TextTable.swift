@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Text in columns.
-struct TextTable {
+package struct TextTable {
     private var rows: [[String]]
     private let isNumeric: [Bool]
 
     /// - Parameter columns: Titles; a numeric column is aligned to the right.
-    init(_ columns: [(title: String, isNumeric: Bool)]) {
+    package init(_ columns: [(title: String, isNumeric: Bool)]) {
         rows = [columns.map(\.title)]
         isNumeric = columns.map(\.isNumeric)
     }
 
-    mutating func add(_ row: [String]) { rows.append(row) }
+    package mutating func add(_ row: [String]) { rows.append(row) }
 
-    var text: String {
+    package var text: String {
         let widths = isNumeric.indices.map { column in rows.map { $0[column].count }.max() ?? 0 }
         let rule = widths.map { String(repeating: "-", count: $0) }.joined(separator: "  ")
         var lines = rows.map { row in
@@ -36,9 +36,9 @@ extension String {
 }
 
 /// Numbers as people read them.
-enum Format {
+package enum Format {
     /// A duration in nanoseconds with its unit.
-    static func time(_ nanoseconds: UInt64?) -> String {
+    package static func time(_ nanoseconds: UInt64?) -> String {
         guard let nanoseconds else { return "-" }
         switch nanoseconds {
         case ..<1_000: return "\(nanoseconds) ns"
@@ -49,7 +49,7 @@ enum Format {
     }
 
     /// A count with separators between thousands.
-    static func count(_ number: UInt64) -> String {
+    package static func count(_ number: UInt64) -> String {
         var digits = Array(String(number))
         var index = digits.count - 3
         while index > 0 {
@@ -60,12 +60,12 @@ enum Format {
     }
 
     /// Seconds: one decimal below a hundred, none above.
-    static func seconds(_ seconds: Double) -> String {
+    package static func seconds(_ seconds: Double) -> String {
         seconds < 100 ? "\((seconds * 10).rounded() / 10) s" : "\(Int(seconds.rounded())) s"
     }
 
     /// A count in few characters: 20k, 3.5M.
-    static func short(_ number: Double) -> String {
+    package static func short(_ number: Double) -> String {
         switch number {
         case ..<1_000: rounded(number)
         case ..<1_000_000: "\(rounded(number / 1e3))k"
@@ -74,7 +74,7 @@ enum Format {
     }
 
     /// Bytes in MiB, with a sign.
-    static func mebibytes(_ bytes: Double) -> String {
+    package static func mebibytes(_ bytes: Double) -> String {
         "\(bytes < 0 ? "-" : "+")\((abs(bytes) / 1048576 * 100).rounded() / 100) MiB"
     }
 

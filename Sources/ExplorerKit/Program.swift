@@ -1,44 +1,56 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A few threads with a few operations each: small enough to try every schedule.
-struct Program {
-    let name: String
+package struct Program {
+    package let name: String
     /// The names of the operations, thread by thread.
-    let threads: [[StaticString]]
+    package let threads: [[StaticString]]
     /// Builds what one run works on.
-    let make: () -> Instance
+    package let make: () -> Instance
 
-    struct Instance {
+    package struct Instance {
         /// Runs before the threads, undisturbed.
-        var setUp: () -> Void = {}
+        var setUp: () -> Void
         /// The operations, thread by thread.
         let threads: [[() -> Void]]
         /// Run when the threads have ended and nothing else can happen, each when the one before
         /// has come to rest.
-        var rest: [() -> Void] = []
+        var rest: [() -> Void]
+
+        package init(
+            setUp: @escaping () -> Void = {},
+            threads: [[() -> Void]],
+            rest: [() -> Void] = []
+        ) {
+            (self.setUp, self.threads, self.rest) = (setUp, threads, rest)
+        }
+    }
+
+    package init(name: String, threads: [[StaticString]], make: @escaping () -> Instance) {
+        (self.name, self.threads, self.make) = (name, threads, make)
     }
 }
 
 /// Operations that are left out of a program, to find out which a failure needs.
-struct Omissions: Equatable, Hashable, Sendable {
-    struct Operation: Hashable, Sendable {
+package struct Omissions: Equatable, Hashable, Sendable {
+    package struct Operation: Hashable, Sendable {
         let thread: Int
         let index: Int
     }
 
-    var operations: Set<Operation> = []
+    package var operations: Set<Operation> = []
 
     /// Letters and numbers, `a0c1`: the first operation of thread a and the second of c. `none` if
     /// nothing is left out.
-    var text: String {
+    package var text: String {
         guard !operations.isEmpty else { return "none" }
         return operations.sorted { ($0.thread, $0.index) < ($1.thread, $1.index) }
             .map { "\(Schedule.letter(of: $0.thread))\($0.index)" }.joined()
     }
 
-    init(_ operations: Set<Operation> = []) { self.operations = operations }
+    package init(_ operations: Set<Operation> = []) { self.operations = operations }
 
-    init?(text: some StringProtocol) {
+    package init?(text: some StringProtocol) {
         if text == "none" { return }
         var text = text[...]
         while let letter = text.popFirst() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import StressKit
 
 /// Runs real threads one at a time: a thread runs until it comes to a step, and there a strategy
 /// chooses the thread that runs next.
@@ -8,15 +9,15 @@ import Glibc
 /// Everything that a thread does between two steps happens at once, and every thread sees it: this
 /// is sequential consistency. The models check weaker memory. The scheduler knows why each thread
 /// waits. If no thread can go on, that is a deadlock.
-final class ControlledScheduler: @unchecked Sendable {
+package final class ControlledScheduler: @unchecked Sendable {
     // Unchecked: everything mutable belongs to the running thread; the semaphores pass the run from
     // thread to thread.
 
     /// Threads that programs use, and threads that the library starts.
-    static let programThreads = 4
+    package static let programThreads = 4
     private static let helperThreads = 6
 
-    private(set) var threads: [ScheduledThread] = []
+    package private(set) var threads: [ScheduledThread] = []
     /// Stand for what goes wrong in the steps of a schedule; they run nothing.
     private lazy var faults = [ExploredFault.refusal, .exit].map { fault in
         let thread = ScheduledThread(index: fault.rawValue, scheduler: self)
@@ -31,21 +32,21 @@ final class ControlledScheduler: @unchecked Sendable {
     /// How much may still go wrong in this schedule.
     private var faultsLeft = Int.max
     /// Time passes when nothing else can happen.
-    private(set) var now: Duration = .seconds(1)
+    package private(set) var now: Duration = .seconds(1)
     private var idleWaits = 0
 
     /// Whether threads are stuck for good, so that the scheduler cannot be used any more.
-    private(set) var isBroken = false
+    package private(set) var isBroken = false
     /// Called at the first failure, on the thread that finds it.
-    var onFailure: ((ScheduledRun) -> Void)?
+    package var onFailure: ((ScheduledRun) -> Void)?
     /// Called at every step with its number and the preemptions so far.
-    var onStep: ((_ step: Int, _ thread: ScheduledThread, _ preemptions: Int) -> Void)?
+    package var onStep: ((_ step: Int, _ thread: ScheduledThread, _ preemptions: Int) -> Void)?
 
     /// - Parameters:
     ///   - core: Where all threads run: switching threads is five times faster on one core.
     ///   - mostSteps: A schedule that is longer never ends.
     ///   - prepare: Called once on every thread, outside any schedule.
-    init(onCore core: Int? = nil, mostSteps: Int = 20_000, prepare: @escaping @Sendable () -> Void = {}) {
+    package init(onCore core: Int? = nil, mostSteps: Int = 20_000, prepare: @escaping @Sendable () -> Void = {}) {
         self.mostSteps = mostSteps
         threads = (0..<Self.programThreads + Self.helperThreads).map { ScheduledThread(index: $0, scheduler: self) }
         for thread in threads { thread.start(onCore: core, prepare) }
@@ -60,7 +61,7 @@ final class ControlledScheduler: @unchecked Sendable {
     ///   - strategy: Chooses the thread that goes on; without one every thread runs until it
     ///     cannot.
     ///   - mostFaults: So much may go wrong.
-    func run(
+    package func run(
         _ bodies: [(name: String, body: () -> Void)?],
         _ strategy: (any Strategy)? = nil,
         mostFaults: Int = .max
@@ -86,13 +87,13 @@ final class ControlledScheduler: @unchecked Sendable {
     // MARK: A thread's side
 
     /// The calling thread is about to take a step; others may go first.
-    func step(_ thread: ScheduledThread, _ label: StaticString) {
+    package func step(_ thread: ScheduledThread, _ label: StaticString) {
         thread.label = label
         handOver(thread)
     }
 
     /// Returns when `condition` holds, or when the limit has passed.
-    func wait(
+    package func wait(
         _ thread: ScheduledThread,
         _ label: StaticString,
         atMost limit: Duration? = nil,
@@ -112,7 +113,7 @@ final class ControlledScheduler: @unchecked Sendable {
     }
 
     /// Returns when another thread has taken a step.
-    func pause(_ thread: ScheduledThread) {
+    package func pause(_ thread: ScheduledThread) {
         thread.label = "pause"
         thread.state = .paused
         thread.pausedAt = run.schedule.steps.count
@@ -123,21 +124,21 @@ final class ControlledScheduler: @unchecked Sendable {
     }
 
     /// Runs `body` on a thread that has no work. False if there is none.
-    func start(_ name: String, _ body: @escaping () -> Void) -> Bool {
+    package func start(_ name: String, _ body: @escaping () -> Void) -> Bool {
         guard let thread = threads[Self.programThreads...].first(where: { $0.state == .idle }) else { return false }
         (thread.name, thread.work, thread.state, thread.label) = (name, body, .ready, "begin")
         return true
     }
 
     /// The thread's work is done.
-    func end(_ thread: ScheduledThread) {
+    package func end(_ thread: ScheduledThread) {
         thread.state = .idle
         guard let next = next(after: thread) else { return driver.signal() }
         next.permit.signal()
     }
 
     /// Whether it goes wrong here, as the strategy chooses: a step of its own either way.
-    func goesWrong(_ thread: ScheduledThread, _ fault: ExploredFault) -> Bool {
+    package func goesWrong(_ thread: ScheduledThread, _ fault: ExploredFault) -> Bool {
         let length = run.schedule.steps.count
         guard let strategy, run.failure == nil, isProgramRunning, length < mostSteps, faultsLeft > 0 else {
             return false
@@ -243,7 +244,7 @@ final class ControlledScheduler: @unchecked Sendable {
     }
 
     /// Notes that an invariant does not hold. The first counts.
-    func fail(_ invariant: String, _ message: String) {
+    package func fail(_ invariant: String, _ message: String) {
         guard run.failure == nil else { return }
         run.failure = ScheduledRun.Failure(invariant: invariant, message: message, length: run.schedule.steps.count)
         onFailure?(run)
@@ -251,22 +252,22 @@ final class ControlledScheduler: @unchecked Sendable {
 }
 
 /// One run of a program: its schedule and its result.
-struct ScheduledRun {
-    struct Failure: Equatable {
+package struct ScheduledRun {
+    package struct Failure: Equatable {
         let invariant: String
         let message: String
         /// Steps until then.
         let length: Int
     }
 
-    fileprivate(set) var schedule = Schedule([])
-    fileprivate(set) var preemptions = 0
-    fileprivate(set) var failure: Failure?
+    package fileprivate(set) var schedule = Schedule([])
+    package fileprivate(set) var preemptions = 0
+    package fileprivate(set) var failure: Failure?
     /// Equal for two runs with the same threads at the same steps.
-    private(set) var fingerprint: UInt64 = 0xCBF2_9CE4_8422_2325
+    package private(set) var fingerprint: UInt64 = 0xCBF2_9CE4_8422_2325
 
     /// The schedule as far as the failure.
-    var failingSchedule: Schedule { Schedule(Array(schedule.steps.prefix(failure?.length ?? schedule.steps.count))) }
+    package var failingSchedule: Schedule { Schedule(Array(schedule.steps.prefix(failure?.length ?? schedule.steps.count))) }
 
     fileprivate mutating func note(_ thread: ScheduledThread) {
         schedule.steps.append(thread.index)

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The result of an exploring process, in one line.
-enum ExplorationVerdict: Equatable {
+package enum ExplorationVerdict: Equatable {
     case explored(runs: Int, isComplete: Bool)
     case found(invariant: String, message: String, schedule: Schedule, preemptions: Int)
     /// The harness is at fault.
     case diverged(String)
 
-    var line: String {
+    package var line: String {
         switch self {
         case .explored(let runs, let isComplete): "explored\t\(runs)\t\(isComplete)"
         case .found(let invariant, let message, let schedule, let preemptions):
@@ -16,7 +16,7 @@ enum ExplorationVerdict: Equatable {
         }
     }
 
-    init?(line: String) {
+    package init?(line: String) {
         let parts = line.split(separator: "\t", omittingEmptySubsequences: false).map(String.init)
         switch (parts[0], parts.count) {
         case ("explored", 3):
@@ -41,5 +41,5 @@ enum ExplorationVerdict: Equatable {
     }
 
     /// The word in place of an invariant when the process has crashed.
-    static let crash = "crash"
+    package static let crash = "crash"
 }

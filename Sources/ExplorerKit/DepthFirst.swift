@@ -5,7 +5,7 @@
 /// Searched with 0, 1, 2, … one after the other it finds the least disturbed failure, and soon.
 /// (Iterative context bounding: Musuvathi and Qadeer, PLDI 2007. To leave a thread that cannot go
 /// on costs nothing.)
-final class DepthFirst: Strategy {
+package final class DepthFirst: Strategy {
     private struct Node {
         let decision: Decision
         /// Options that were not tried yet and that the bound allows.
@@ -22,11 +22,11 @@ final class DepthFirst: Strategy {
 
     /// Set if a schedule met another decision than the last schedule did at the same place: the
     /// program is not deterministic.
-    private(set) var hasDiverged = false
+    package private(set) var hasDiverged = false
 
-    init(bound: Int) { self.bound = bound }
+    package init(bound: Int) { self.bound = bound }
 
-    func choose(_ decision: Decision) -> Int {
+    package func choose(_ decision: Decision) -> Int {
         if depth == path.count { path.append(node(for: decision)) }
         let node = path[depth]
         if node.decision != decision {
@@ -45,7 +45,7 @@ final class DepthFirst: Strategy {
         return Node(decision: decision, untried: untried, chosen: decision.usual, spent: spent)
     }
 
-    func advance() -> Bool {
+    package func advance() -> Bool {
         // The nodes below `depth` belong to the schedule before: this one did not reach them.
         path.removeSubrange(depth...)
         (depth, spent) = (0, 0)

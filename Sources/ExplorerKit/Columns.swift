@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import StressKit
+
 /// A schedule for people: a row for each step, a column for each thread.
-enum Columns {
-    struct Step {
+package enum Columns {
+    package struct Step {
         let thread: Int
         /// The name of the thread's work.
         let name: String
@@ -10,7 +12,7 @@ enum Columns {
         let label: String
     }
 
-    static func text(_ steps: [Step]) -> String {
+    package static func text(_ steps: [Step]) -> String {
         let threads = Set(steps.map(\.thread)).sorted()
         var titles: [Int: String] = [:]
         for step in steps where titles[step.thread] == nil {

@@ -1,31 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// Runs a program under one schedule after the other.
-final class Exploration {
-    let program: Program
-    let omissions: Omissions
+package final class Exploration {
+    package let program: Program
+    package let omissions: Omissions
     private let scheduler: ControlledScheduler
 
     /// Called between runs, while no thread runs.
-    var betweenRuns: () -> Void = {}
+    package var betweenRuns: () -> Void = {}
     /// Called when a program is set up, before its threads run.
-    var beforeThreads: () -> Void = {}
+    package var beforeThreads: () -> Void = {}
     /// Runs when the program's threads have ended and nothing else can happen, before anything is
     /// checked.
-    var afterThreads: (() -> Void)?
+    package var afterThreads: (() -> Void)?
     /// How much may go wrong in a schedule.
-    var mostFaults = Int.max
+    package var mostFaults = Int.max
     /// Called at every step of the program's threads, with its number and the preemptions so far.
-    var onStep: ((_ step: Int, _ thread: ScheduledThread, _ preemptions: Int) -> Void)?
+    package var onStep: ((_ step: Int, _ thread: ScheduledThread, _ preemptions: Int) -> Void)?
 
     /// A failure, and what it takes to see it again.
-    struct Finding {
+    package struct Finding {
         let failure: ScheduledRun.Failure
         let schedule: Schedule
         let preemptions: Int
     }
 
-    struct Result {
+    package struct Result {
         /// Schedules that were run, without those that were run again.
         var runs = 0
         /// Whether there are no others.
@@ -34,18 +34,18 @@ final class Exploration {
     }
 
     /// The harness is at fault: the same schedule gives another result.
-    struct Divergence: Error {
+    package struct Divergence: Error {
         let message: String
     }
 
-    init(_ program: Program, omitting omissions: Omissions = Omissions(), on scheduler: ControlledScheduler) {
+    package init(_ program: Program, omitting omissions: Omissions = Omissions(), on scheduler: ControlledScheduler) {
         (self.program, self.omissions, self.scheduler) = (program, omissions, scheduler)
     }
 
     /// Runs the program once.
     ///
     /// - Parameter onFailure: Called at the first failure, before anything else happens.
-    func run(_ strategy: any Strategy, onFailure: ((Finding) -> Void)? = nil) -> (run: ScheduledRun, finding: Finding?)
+    package func run(_ strategy: any Strategy, onFailure: ((Finding) -> Void)? = nil) -> (run: ScheduledRun, finding: Finding?)
     {
         let instance = program.make()
         var main: ScheduledRun?
@@ -94,7 +94,7 @@ final class Exploration {
     }
 
     /// Runs the program under all of the strategy's schedules, at most `limit`, until one fails.
-    func search(_ strategy: any Strategy, limit: Int = .max, onFailure: ((Finding) -> Void)? = nil) throws(Divergence)
+    package func search(_ strategy: any Strategy, limit: Int = .max, onFailure: ((Finding) -> Void)? = nil) throws(Divergence)
         -> Result
     {
         var result = Result()

@@ -3,7 +3,7 @@
 import Glibc
 
 /// Monotonic time in nanoseconds, as cheap as the system has it.
-func nanoseconds() -> UInt64 {
+package func nanoseconds() -> UInt64 {
     var time = timespec()
     // Safe: a variable of this frame.
     unsafe clock_gettime(CLOCK_MONOTONIC, &time)
@@ -11,12 +11,12 @@ func nanoseconds() -> UInt64 {
 }
 
 /// Keeps the processor busy for about so long.
-func spin(nanoseconds duration: UInt64) {
+package func spin(nanoseconds duration: UInt64) {
     let end = nanoseconds() + duration
     while nanoseconds() < end {}
 }
 
 /// Seconds as a number, for arithmetic and printing.
 extension Duration {
-    var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
+    package var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 }

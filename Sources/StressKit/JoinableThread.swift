@@ -3,12 +3,12 @@
 import Glibc
 
 /// A joinable thread of the harness.
-struct Thread: @unchecked Sendable {
+package struct JoinableThread: @unchecked Sendable {
     // Unchecked: a thread's identifier is a number, or a pointer that is never followed.
     private let identifier: pthread_t
 
     /// Starts a thread that runs `body`.
-    init(_ body: @escaping @Sendable () -> Void) {
+    package init(_ body: @escaping @Sendable () -> Void) {
         var thread = pthread_t()
         let start = unsafe Unmanaged.passRetained(Start(body))
         let error = unsafe pthread_create(
@@ -25,10 +25,10 @@ struct Thread: @unchecked Sendable {
         identifier = thread
     }
 
-    func join() { pthread_join(identifier, nil) }
+    package func join() { pthread_join(identifier, nil) }
 
     /// Binds the calling thread to one core.
-    static func bind(toCore core: Int) {
+    package static func bind(toCore core: Int) {
         // Glibc's module leaves the function out; its mask is an array of words.
         typealias SetAffinity = @convention(c) (pid_t, Int, UnsafePointer<UInt64>) -> Int32
         guard let symbol = unsafe dlsym(nil, "sched_setaffinity") else { return }
@@ -45,7 +45,7 @@ struct Thread: @unchecked Sendable {
 }
 
 /// Runs `body` on `count` threads at once and waits for all.
-func concurrently(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
-    let threads = (0..<count).map { index in Thread { body(index) } }
+package func concurrently(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
+    let threads = (0..<count).map { index in JoinableThread { body(index) } }
     for thread in threads { thread.join() }
 }

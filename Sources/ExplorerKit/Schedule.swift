@@ -3,12 +3,12 @@
 /// Which thread took each step: enough to repeat the run.
 ///
 /// Written as runs, a letter for the thread and the number of its steps: `a12b3a2`.
-struct Schedule: Equatable, Sendable {
-    var steps: [Int]
+package struct Schedule: Equatable, Sendable {
+    package var steps: [Int]
 
-    init(_ steps: [Int]) { self.steps = steps }
+    package init(_ steps: [Int]) { self.steps = steps }
 
-    init?(text: some StringProtocol) {
+    package init?(text: some StringProtocol) {
         steps = []
         var text = text[...]
         while let letter = text.popFirst() {
@@ -20,7 +20,7 @@ struct Schedule: Equatable, Sendable {
         }
     }
 
-    var text: String {
+    package var text: String {
         var text = ""
         var rest = steps[...]
         while let thread = rest.first {
@@ -33,21 +33,21 @@ struct Schedule: Equatable, Sendable {
 
     /// The program's threads are a, b, c, d; the library's r, s, t, … in the order in which they
     /// start; x and y are what goes wrong.
-    static func letter(of thread: Int) -> Character { letters[thread] }
+    package static func letter(of thread: Int) -> Character { letters[thread] }
 
-    static let letters: [Character] = Array("abcdrstuvwxyz")
+    package static let letters: [Character] = Array("abcdrstuvwxyz")
 }
 
 /// Runs one schedule again.
-final class Repetition: Strategy {
+package final class Repetition: Strategy {
     private let schedule: Schedule
 
     /// Set if the schedule names a thread that cannot go on: it is not one of this program.
-    private(set) var doesNotFit = false
+    package private(set) var doesNotFit = false
 
-    init(_ schedule: Schedule) { self.schedule = schedule }
+    package init(_ schedule: Schedule) { self.schedule = schedule }
 
-    func choose(_ decision: Decision) -> Int {
+    package func choose(_ decision: Decision) -> Int {
         guard decision.step < schedule.steps.count else { return decision.usual }
         let thread = schedule.steps[decision.step]
         guard decision.options.contains(thread) else {
@@ -57,5 +57,5 @@ final class Repetition: Strategy {
         return thread
     }
 
-    func advance() -> Bool { false }
+    package func advance() -> Bool { false }
 }

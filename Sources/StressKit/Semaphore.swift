@@ -3,11 +3,11 @@
 import Glibc
 
 /// A semaphore of the system's: a thread waits on it until it is chosen.
-@safe final class Semaphore: @unchecked Sendable {
+@safe package final class Semaphore: @unchecked Sendable {
     // Unchecked: the pointer is constant, the semaphore made for sharing.
     private let semaphore: UnsafeMutablePointer<sem_t>
 
-    init() {
+    package init() {
         // Safe: initialised here, freed with the object, which the waiting thread retains.
         unsafe semaphore = .allocate(capacity: 1)
         unsafe sem_init(semaphore, 0, 0)
@@ -18,6 +18,6 @@ import Glibc
         unsafe semaphore.deallocate()
     }
 
-    func signal() { unsafe sem_post(semaphore) }
-    func wait() { while unsafe sem_wait(semaphore) != 0 {} }
+    package func signal() { unsafe sem_post(semaphore) }
+    package func wait() { while unsafe sem_wait(semaphore) != 0 {} }
 }

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
+import StressKit
 
 /// A real thread that runs only while the scheduler lets it.
-final class ScheduledThread: @unchecked Sendable {
+package final class ScheduledThread: @unchecked Sendable {
     // Unchecked: touched by the running thread, and by the driver while none runs.
 
-    enum State {
+    package enum State {
         /// Without work.
         case idle
         /// Can go on.
@@ -19,37 +20,37 @@ final class ScheduledThread: @unchecked Sendable {
         case paused
     }
 
-    let index: Int
-    unowned let scheduler: ControlledScheduler
-    let permit = Semaphore()
+    package let index: Int
+    package unowned let scheduler: ControlledScheduler
+    package let permit = Semaphore()
 
-    var state = State.idle
+    package var state = State.idle
     /// The thread's next step.
-    var label: StaticString = ""
+    package var label: StaticString = ""
     /// The name of the thread's work, for people.
-    var name = ""
-    var work: (() -> Void)?
-    var condition: (() -> Bool)?
+    package var name = ""
+    package var work: (() -> Void)?
+    package var condition: (() -> Bool)?
     /// When its wait runs out, on the scheduler's clock.
-    var deadline: Duration?
+    package var deadline: Duration?
     /// Whether the wait is short enough to run out while others go on.
-    var mayDoze = false
+    package var mayDoze = false
     /// How long the schedule was when it paused.
-    var pausedAt = 0
+    package var pausedAt = 0
 
     /// Read sections that the thread is inside of, and how many it has left.
-    var readDepth = 0
-    var readSections = 0
+    package var readDepth = 0
+    package var readSections = 0
 
-    init(index: Int, scheduler: ControlledScheduler) {
+    package init(index: Int, scheduler: ControlledScheduler) {
         self.index = index
         self.scheduler = scheduler
     }
 
-    var letter: Character { Schedule.letter(of: index) }
+    package var letter: Character { Schedule.letter(of: index) }
 
     /// Whether the thread can take the next step of a schedule that is `length` steps long.
-    func isReady(at length: Int) -> Bool {
+    package func isReady(at length: Int) -> Bool {
         switch state {
         case .idle: false
         case .ready: true
@@ -65,19 +66,19 @@ final class ScheduledThread: @unchecked Sendable {
     }()
 
     /// The calling thread, if a controlled scheduler runs it.
-    static var current: ScheduledThread? {
+    package static var current: ScheduledThread? {
         // Safe: the scheduler keeps its threads for as long as the process lives.
         guard let thread = unsafe pthread_getspecific(key) else { return nil }
         return unsafe Unmanaged<ScheduledThread>.fromOpaque(thread)._withUnsafeGuaranteedRef { $0 }
     }
 
     /// Starts the thread behind this object, which then waits until it is chosen.
-    func start(onCore core: Int?, _ prepare: @escaping @Sendable () -> Void) {
+    package func start(onCore core: Int?, _ prepare: @escaping @Sendable () -> Void) {
         let isPrepared = Semaphore()
-        _ = Thread { [self] in
+        _ = JoinableThread { [self] in
             // Safe: as in current.
             unsafe pthread_setspecific(Self.key, Unmanaged.passRetained(self).toOpaque())
-            if let core { Thread.bind(toCore: core) }
+            if let core { JoinableThread.bind(toCore: core) }
             prepare()
             isPrepared.signal()
             while true {

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import StressKit
+
 /// Random priorities that change at a few random steps: finds a bug that takes `depth` orderings
 /// with a probability that is known.
 ///
 /// (PCT: Burckhardt, Kothari, Musuvathi and Nagarakatte, "A Randomized Scheduler with Probabilistic
 /// Guarantees of Finding Bugs", ASPLOS 2010. With *n* threads and *k* steps a run finds it with at
 /// least 1 / (*n* · *k*^(depth − 1)).)
-final class PriorityWalk: Strategy {
+package final class PriorityWalk: Strategy {
     private var generator: Generator
     private let depth: Int
     private var left: Int
@@ -19,13 +21,13 @@ final class PriorityWalk: Strategy {
     /// The longest schedule so far: where to place the changes.
     private var length = 1
 
-    init(depth: Int, seed: UInt64, runs: Int) {
+    package init(depth: Int, seed: UInt64, runs: Int) {
         self.depth = depth
         generator = Generator(seed: seed, stream: 0)
         left = runs
     }
 
-    func choose(_ decision: Decision) -> Int {
+    package func choose(_ decision: Decision) -> Int {
         step += 1
         if let fault = fault.choose(decision, &generator) { return fault }
         for thread in decision.options.members where priorities[thread] == nil {
@@ -41,7 +43,7 @@ final class PriorityWalk: Strategy {
         decision.ready.members.max { (priorities[$0]!, $1) < (priorities[$1]!, $0) }!
     }
 
-    func advance() -> Bool {
+    package func advance() -> Bool {
         length = max(length, step)
         step = 0
         fault.place(&generator)

@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Threads of an exploration, by their numbers: at most 32.
+package struct ThreadSet: Equatable, Sendable {
+    package private(set) var bits: UInt32 = 0
+
+    package init() {}
+    package init(_ threads: some Sequence<Int>) { for thread in threads { insert(thread) } }
+
+    package var isEmpty: Bool { bits == 0 }
+    package var count: Int { bits.nonzeroBitCount }
+    /// The lowest number in the set.
+    package var first: Int? { isEmpty ? nil : bits.trailingZeroBitCount }
+
+    package func contains(_ thread: Int) -> Bool { bits >> UInt32(thread) & 1 != 0 }
+    package mutating func insert(_ thread: Int) { bits |= 1 << UInt32(thread) }
+    package mutating func remove(_ thread: Int) { bits &= ~(1 << UInt32(thread)) }
+    package func union(_ other: ThreadSet) -> ThreadSet {
+        var union = self
+        union.bits |= other.bits
+        return union
+    }
+
+    /// In ascending order.
+    package var members: [Int] { (0..<32).filter(contains) }
+}
