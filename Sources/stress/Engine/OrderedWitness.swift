@@ -24,7 +24,7 @@ final class OrderedWitness: @unchecked Sendable {
     private let isSourceDeleted = Atomic<Bool>(false)
 
     private let violations: Violations
-    private let name: String
+    let name: String
     let mayLeaveOut: Bool
     private let keepsOwnOld: Bool
     private let beginsWithInitial: Bool
@@ -83,7 +83,20 @@ final class OrderedWitness: @unchecked Sendable {
         }
     }
 
+    /// Checks a change as it arrives, and that it arrives where it belongs.
+    ///
+    /// - Parameter body: The rest of the callback.
+    func receive<Value: Distinct>(_ arrival: OrderedDelivery.Arrival<Value>, _ body: () -> Void = {}) {
+        check(arrival.isThere, "P2.isolated", "called elsewhere")
+        receive(arrival.change, body)
+    }
+
     /// Checks a change. The callback calls it with its own argument.
+    func receive<Value: Distinct>(_ change: Change<Value>, _ body: () -> Void = {}) {
+        receive(.init(change, \.serial), body)
+    }
+
+    /// Checks a change of values that have a number in the caller's eyes.
     ///
     /// - Parameter body: The rest of the callback.
     func receive(_ change: Received, _ body: () -> Void = {}) {
@@ -138,18 +151,16 @@ extension OrderedWitness {
     /// - Returns: The counts at the end.
     @discardableResult
     func settle(_ round: Round, _ counts: () -> DeliveryCounts) -> DeliveryCounts {
-        let isSettled = waitWhileMoving({ count }) {
-            let counts = counts()
-            return counts.pending == 0 && count == counts.received
+        round.wait(
+            for: "P1.counts-add-up",
+            "\(name): \(counts()), \(count) callbacks have returned, and nothing moves",
+            moving: { count }
+        ) {
+            let now = counts()
+            return now.pending == 0 && count == now.received
         }
-        let counts = counts()
-        round.check(
-            isSettled,
-            "P1.counts-add-up",
-            "\(name): sent \(counts.sent), received \(counts.received), dropped \(counts.dropped), \(count) callbacks have returned, and nothing moves"
-        )
         round.add(checks: checks)
-        return counts
+        return counts()
     }
 }
 

@@ -44,8 +44,7 @@ extension Scenario {
         }
         load()
 
-        let counts = cast.settle(round)
-        cast.check(round, counts, property!, root!)
+        cast.checkRest(round, property!, root!)
         checkLargeMailboxes(round)
         cast.checkDeathOfActors(round, property!)
         property = nil
@@ -99,43 +98,18 @@ extension Worker {
     }
 }
 
-extension OrderedWitness {
-    fileprivate func receive(_ change: Change<UInt64>, isThere: Bool = true) {
-        check(isThere, "P2.isolated", "called elsewhere")
-        receive(.init(change) { $0 })
-    }
-
-    /// Nowhere stands as 0.
-    fileprivate func receive(_ change: Change<UInt64?>, isThere: Bool = true) {
-        check(isThere, "P2.isolated", "called elsewhere")
-        receive(.init(change) { $0 ?? 0 })
-    }
-}
-
 extension Stage {
     /// Observes in the actor's code, with a closure that does not mention it.
     fileprivate nonisolated func follow(
         _ property: Observed<UInt64>,
-        _ options: ObservationOptions,
         _ witness: OrderedWitness
     ) -> ObservationToken {
-        let (token, done) = (Guarded<ObservationToken?>(nil), DispatchSemaphore(value: 0))
-        Task.detached {
-            let made = await self.followHere(property, options, witness)
-            token.withLock { $0 = made }
-            done.signal()
-        }
-        done.wait()
-        return token.withLock { $0.take() }!
+        AwaitedTask { await self.followHere(property, witness) }.result()
     }
 
-    private func followHere(
-        _ property: Observed<UInt64>,
-        _ options: ObservationOptions,
-        _ witness: OrderedWitness
-    ) -> ObservationToken {
-        property.observeIsolated(options: options) { [executor] change in
-            witness.receive(change, isThere: executor.isCurrent)
+    private func followHere(_ property: Observed<UInt64>, _ witness: OrderedWitness) -> ObservationToken {
+        property.observeIsolated(options: .initial) { [executor] change in
+            witness.receive(OrderedDelivery.Arrival(change: change, isThere: executor.isCurrent))
         }
     }
 }
@@ -143,20 +117,18 @@ extension Stage {
 /// The observers, what each has received, and the actors that some are isolated to.
 private final class Cast: Sendable {
     private struct Member: Sendable {
-        let witness: OrderedWitness
-        let token: ObservationToken
+        let follower: Follower
         let isOnPath: Bool
-        let isOnMortalActor: Bool
-
-        /// The counts of what was sent. There is a counter, since the delivery is not inline.
-        var counts: DeliveryCounts { token.deliveryCounts! }
+        /// Whether its actor dies before its source.
+        let isMortal: Bool
     }
 
     private let members: [Member]
     /// Signalled when more changes wait for an actor than it takes at a time.
-    private let backlog: DispatchSemaphore
+    private let backlog = DispatchSemaphore(value: 0)
     private let actors: Guarded<[any Actor]>
     private let watched: [WeakActor]
+    private static let callsFromLibrary = Tally()
 
     private final class WeakActor: Sendable {
         weak let actor: (any Actor)?
@@ -165,102 +137,67 @@ private final class Cast: Sendable {
 
     init(_ round: Round, _ property: Observed<UInt64>, _ root: PathRoot) {
         let (stage, listener, serializer) = (Stage(), Listener(), ObservationActor())
-        let backlog = DispatchSemaphore(value: 0)
-        self.backlog = backlog
-        let actors: [any Actor] = [stage, listener, serializer]
-        self.actors = Guarded(actors)
-        watched = actors.map(WeakActor.init)
+        actors = Guarded([stage, listener, serializer])
+        watched = actors.withLock { $0.map(WeakActor.init) }
 
-        let options: ObservationOptions = .initial
         var members: [Member] = []
         func add(
             _ name: String,
-            isOnPath: Bool,
-            _ isOnMortalActor: Bool,
+            isOnPath: Bool = false,
+            isMortal: Bool = false,
             _ observe: (OrderedWitness) -> ObservationToken
         ) {
             let witness = OrderedWitness(name, round, beginsWithInitial: true)
-            let token = observe(witness)
-            witness.listen(to: token)
-            members.append(Member(witness: witness, token: token, isOnPath: isOnPath, isOnMortalActor: isOnMortalActor))
+            let follower = Follower(witness, observe(witness))
+            members.append(Member(follower: follower, isOnPath: isOnPath, isMortal: isMortal))
         }
-        func add(_ name: String, onMortalActor: Bool = false, _ observe: (OrderedWitness) -> ObservationToken) {
-            add(name, isOnPath: false, onMortalActor, observe)
+        func add(
+            _ name: String,
+            _ delivery: OrderedDelivery,
+            isMortal: Bool = false,
+            _ body: @escaping @Sendable (Change<UInt64>) -> Void = { _ in }
+        ) {
+            add(name, isMortal: isMortal) { witness in
+                delivery.observe(property, options: .initial) { arrival in
+                    body(arrival.change)
+                    witness.receive(arrival)
+                }
+            }
         }
-        func addPath(_ name: String, onMortalActor: Bool = false, _ observe: (OrderedWitness) -> ObservationToken) {
-            add(name, isOnPath: true, onMortalActor, observe)
+        func addOnPath(_ name: String, _ delivery: OrderedDelivery, isMortal: Bool = false) {
+            add(name, isOnPath: true, isMortal: isMortal) { witness in
+                delivery.observe(root.property(\.middle.end.number), options: .initial) { witness.receive($0) }
+            }
         }
 
-        add("an actor with its own executor", onMortalActor: true) { witness in
-            property.observe(on: stage, options: options) { stage, change in
-                // Blocked to begin with, so that more waits than it takes at a time.
-                if change.version == 1 { backlog.wait() }
-                witness.receive(change, isThere: stage.isCurrent)
-            }
+        add("an actor with its own executor", .stage(stage), isMortal: true) { [backlog] change in
+            // Blocked to begin with, so that more waits than it takes at a time.
+            if change.version == 1 { backlog.wait() }
         }
-        add("an actor", onMortalActor: true) { witness in
-            property.observe(on: listener, options: options) { listener, change in
-                listener.preconditionIsolated()
-                witness.receive(change)
-            }
-        }
-        add("the serialising actor", onMortalActor: true) { witness in
-            property.observe(options: options, delivery: .actor(serializer)) { [weak serializer] change in
+        add("an actor", .actor(listener), isMortal: true)
+        add("the serialising actor", isMortal: true) { witness in
+            property.observe(options: .initial, delivery: .actor(serializer)) { [weak serializer] change in
                 serializer?.preconditionIsolated()
                 witness.receive(change)
             }
         }
-        add("a closure that is isolated") { witness in
-            property.observeIsolated(options: options) { @GlobalListener change in
-                GlobalListener.shared.preconditionIsolated()
-                witness.receive(change)
-            }
+        add("a closure that is isolated", .isolated)
+        add("a closure in an actor's code", isMortal: true) { stage.follow(property, $0) }
+        add("a serial observer", .serial) { change in
+            if change.reason == .valueChanged, Worker.current == nil { Cast.callsFromLibrary.increment() }
         }
-        add("a closure in an actor's code", onMortalActor: true) { witness in
-            stage.follow(property, options, witness)
-        }
-        add("a serial observer") { witness in
-            property.observe(options: options, delivery: .serial()) { change in
-                if change.reason == .valueChanged, Worker.current == nil { Cast.noteLibraryThread() }
-                witness.receive(change)
-            }
-        }
-        add("a queue") { witness in
-            let queue = DispatchQueue(label: "stress.ordered")
-            return property.observe(options: options, delivery: .queue(queue)) { change in
-                dispatchPrecondition(condition: .onQueue(queue))
-                witness.receive(change)
-            }
-        }
-        add("a concurrent queue") { witness in
-            property.observe(options: options, delivery: .queue(.global())) { change in witness.receive(change) }
-        }
-        addPath("an actor on a path", onMortalActor: true) { witness in
-            root.property(\.middle.end.number).observe(on: stage, options: options) { stage, change in
-                witness.receive(change, isThere: stage.isCurrent)
-            }
-        }
-        addPath("a serial observer on a path") { witness in
-            root.observe(\.middle.end.number, options: options, delivery: .serial()) { change in
-                witness.receive(change)
-            }
-        }
-        addPath("a queue on a path") { witness in
-            root.observe(\.middle.end.number, options: options, delivery: .queue(.global())) { change in
-                witness.receive(change)
-            }
-        }
+        add("a queue", .queue(DispatchQueue(label: "stress.ordered")))
+        add("a concurrent queue", .globalQueue)
+        addOnPath("an actor on a path", .stage(stage), isMortal: true)
+        addOnPath("a serial observer on a path", .serial)
+        addOnPath("a queue on a path", .globalQueue)
         self.members = members
     }
-
-    private static let callsFromLibrary = Guarded(0)
-
-    private static func noteLibraryThread() { callsFromLibrary.withLock { $0 += 1 } }
 
     /// How far behind the observers are.
     private func look(_ worker: Worker) -> UInt64 {
         // More may be reported than there is: the counts are read one after the other.
-        let pending = members.map(\.counts.pending).max() ?? 0
+        let pending = members.map(\.follower.counts.pending).max() ?? 0
         if pending > 1 { worker.hit(0) }
         if pending > 256 { worker.hit(1) }
         return pending
@@ -289,48 +226,33 @@ private final class Cast: Sendable {
         guard worker.generator.oneIn(64) else { return }
         worker.begin("flush")
         let direct = members.filter { !$0.isOnPath }
-        let member = direct[worker.generator.below(direct.count)]
-        let done = DispatchSemaphore(value: 0)
+        let follower = direct[worker.generator.below(direct.count)].follower
         // The change that follows is a later one, and its setter has returned before the flush.
         let version = property.version + 1
         property.value = worker.uniqueSerial()
-        let task = Task.detached {
-            await member.token.flush()
-            done.signal()
-        }
-        let hasReturned = done.waitOrTimeOut()
+        let flush = AwaitedTask { await follower.token.flush() }
+        let hasReturned = flush.resultInTime() != nil
         worker.check(hasReturned, "P1.flush-returns", "a flush has waited for ten seconds")
-        guard hasReturned else { return task.cancel() }
+        guard hasReturned else { return flush.task.cancel() }
         // The initial value, and each version.
         worker.check(
-            member.witness.count > version,
+            follower.witness.count > version,
             "P1.flushed",
-            "received \(member.witness.count) changes to the end, \(version + 1) were committed before"
+            "received \(follower.witness.count) changes to the end, \(version + 1) were committed before"
         )
     }
 
-    func settle(_ round: Round) -> [DeliveryCounts] {
+    func checkRest(_ round: Round, _ property: Observed<UInt64>, _ root: PathRoot) {
         // Again: the first thread may not have run at all.
         backlog.signal()
-        let counts = members.map { member in
-            round.violations.isEmpty ? member.witness.settle(round) { member.counts } : member.counts
-        }
-        if Self.callsFromLibrary.withLock({ $0 }) > 0 { round.workers[0].hit(2) }
-        return counts
-    }
-
-    func check(_ round: Round, _ counts: [DeliveryCounts], _ property: Observed<UInt64>, _ root: PathRoot) {
-        guard round.violations.isEmpty else { return }
         let (value, version) = property.snapshot()
-        for (member, counts) in zip(members, counts) {
+        for member in members where round.violations.isEmpty {
+            let counts = member.follower.settle(round)
             round.check(counts.dropped == 0, "P1.nothing-dropped", "\(counts.dropped) of \(counts.sent) were dropped")
-            let last = member.witness.last?.new ?? 0
+            let last = member.follower.witness.last?.new ?? 0
             if member.isOnPath {
-                round.check(
-                    last == root.present,
-                    "P3.path-converges",
-                    "the last word was \(last), the path leads to \(root.present)"
-                )
+                let present = root.present
+                round.check(last == present, "P3.path-converges", "the last word was \(last), the path leads to \(present)")
                 continue
             }
             round.check(
@@ -340,6 +262,7 @@ private final class Cast: Sendable {
             )
             round.check(last == value, "P3.last-value", "the last change brought \(last), the property has \(value)")
         }
+        if Self.callsFromLibrary.value > 0 { round.workers[0].hit(2) }
     }
 
     /// Nothing else retains the actors: they go, and the next change ends their observations. (P11,
@@ -347,26 +270,22 @@ private final class Cast: Sendable {
     func checkDeathOfActors(_ round: Round, _ property: Observed<UInt64>) {
         guard round.violations.isEmpty else { return }
         actors.withLock { $0.removeAll() }
-        let areGone = waitWhileMoving { watched.allSatisfy { $0.actor == nil } }
-        round.check(areGone, "P11.actor-not-retained", "an actor is alive when only its observations are left")
+        let areGone = round.wait(
+            for: "P11.actor-not-retained",
+            "an actor is alive when only its observations are left"
+        ) { watched.allSatisfy { $0.actor == nil } }
         guard areGone else { return }
         property.value &+= 1
-        let mortal = members.filter { $0.isOnMortalActor && !$0.isOnPath }
-        let haveEnded = waitWhileMoving { mortal.allSatisfy { !$0.token.isActive && $0.counts.pending == 0 } }
-        round.check(haveEnded, "P13.actor-death-noticed", "an observation goes on whose actor is gone")
+        let mortal = members.filter { $0.isMortal && !$0.isOnPath }.map(\.follower)
+        round.wait(for: "P13.actor-death-noticed", "an observation goes on whose actor is gone") {
+            mortal.allSatisfy { !$0.token.isActive && $0.counts.pending == 0 }
+        }
     }
 
     /// The sources are gone: every observer that still listens has received the end, last.
     func checkEnd(_ round: Round) {
         guard round.violations.isEmpty else { return }
-        for member in members {
-            let isMortal = member.isOnMortalActor
-            let hasEnded = waitWhileMoving {
-                !member.token.isActive && (isMortal || member.witness.hasReceivedEnd) && member.counts.pending == 0
-            }
-            round.check(hasEnded, "P12.end-delivered", "an observer has not received its source's end")
-            member.token.cancel()
-        }
+        for member in members { member.follower.checkEnd(round, isMortal: member.isMortal) }
     }
 }
 

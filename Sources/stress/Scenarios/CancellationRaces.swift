@@ -56,7 +56,7 @@ extension Scenario {
             }
         }
 
-        for slot in slots { slot.exchange(nil).map { round.finish($0) } }
+        for slot in slots { slot.exchange(nil).map { round.finish($0, destroyed: "P14.destroyed-once") } }
         round.checkRest()
     }
 }
@@ -90,15 +90,5 @@ extension Worker {
             begin("release in a callback")
             hit(3)
         }
-    }
-}
-
-extension Round {
-    /// At rest: ends what is left.
-    fileprivate func finish(_ subject: Subject) {
-        let outcome = subject.token.cancelAndWaitBlocking()
-        check(outcome == .finished, "P9.outcome", "cancelAndWait outside callbacks returned \(outcome)")
-        check(subject.probe.destroyed == 1, "P14.destroyed-once", "destroyed \(subject.probe.destroyed) times")
-        check(!subject.token.isActive, "P9.inactive", "active after the end")
     }
 }

@@ -126,19 +126,6 @@ private final class Numbered: WeaklyObservable {
 
 private func elsewhere(_ body: @escaping @Sendable () -> Void) { JoinableThread(body).join() }
 
-private final class Tally: Sendable {
-    private let count = Guarded<UInt64>(0)
-    var value: UInt64 { count.withLock { $0 } }
-
-    @discardableResult
-    func increment() -> UInt64 {
-        count.withLock {
-            $0 += 1
-            return $0
-        }
-    }
-}
-
 private final class Part: Sendable {
     let number: Observed<UInt64>
     init(_ number: UInt64) { self.number = Observed(number) }

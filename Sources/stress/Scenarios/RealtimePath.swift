@@ -18,7 +18,7 @@ extension Scenario {
         let registry = ObserverRegistry<UInt64>()
         let inner = ObserverRegistry<UInt64>()
         let property = Observed<UInt64>(0)
-        let received = (0..<round.threads).map { _ in Tally() }
+        let received = (0..<round.threads).map { _ in Receipts() }
         let stable = [
             registry.observe { event in
                 received[Int(event & 0xFF)].stable &+= 1
@@ -33,32 +33,32 @@ extension Scenario {
         round.load([
             Round.Role(threads: round.threads - 1) { worker in
                 worker.begin("notify and read")
-                let tally = received[worker.index]
+                let own = received[worker.index]
                 let event = UInt64(worker.index)
-                let (before, nested) = (churn.steps, tally.inner)
+                let (before, nested) = (churn.steps, own.inner)
                 // A thread's first notification allocates its record, so it is outside the bracket.
                 if worker.operations == 1 { registry.notify(event) }
-                let start = tally.stable
+                let start = own.stable
                 Realtime.bracket {
                     for _ in 0..<64 { registry.notify(event) }
                 }
                 worker.check(
-                    tally.stable == start + 64,
+                    own.stable == start + 64,
                     "P1.stable-receives-all",
-                    "received \(tally.stable - start) of 64"
+                    "received \(own.stable - start) of 64"
                 )
                 var reads: (UInt64, UInt64) = (0, 0)
                 _ = property.value
                 Realtime.bracket { reads = (property.value, property.value) }
                 worker.check(
-                    tally.lastRead <= reads.0 && reads.0 <= reads.1,
+                    own.lastRead <= reads.0 && reads.0 <= reads.1,
                     "P2.reads-grow",
-                    "read \(tally.lastRead), then \(reads.0), then \(reads.1)"
+                    "read \(own.lastRead), then \(reads.0), then \(reads.1)"
                 )
-                tally.lastRead = reads.1
+                own.lastRead = reads.1
                 if churn.steps != before { worker.hit(0) }
                 if churn.size >= 32 { worker.hit(1) }
-                if tally.inner > nested { worker.hit(2) }
+                if own.inner > nested { worker.hit(2) }
             },
             Round.Role(threads: 1) { worker in
                 worker.begin("churn")
@@ -76,7 +76,7 @@ extension Scenario {
 }
 
 /// The changes that one thread has received.
-private final class Tally: @unchecked Sendable {
+private final class Receipts: @unchecked Sendable {
     // Unchecked: one thread writes it.
     var stable: UInt64 = 0
     var inner: UInt64 = 0
