@@ -5,11 +5,15 @@ import StressKit
 /// A schedule for people: a row for each step, a column for each thread.
 package enum Columns {
     package struct Step {
-        let thread: Int
+        package let thread: Int
         /// The name of the thread's work.
-        let name: String
+        package let name: String
         /// Where it goes on.
-        let label: String
+        package let label: String
+
+        package init(thread: Int, name: String, label: String) {
+            (self.thread, self.name, self.label) = (thread, name, label)
+        }
     }
 
     package static func text(_ steps: [Step]) -> String {

@@ -254,10 +254,10 @@ package final class ControlledScheduler: @unchecked Sendable {
 /// One run of a program: its schedule and its result.
 package struct ScheduledRun {
     package struct Failure: Equatable {
-        let invariant: String
-        let message: String
+        package let invariant: String
+        package let message: String
         /// Steps until then.
-        let length: Int
+        package let length: Int
     }
 
     package fileprivate(set) var schedule = Schedule([])

@@ -20,22 +20,22 @@ package final class Exploration {
 
     /// A failure, and what it takes to see it again.
     package struct Finding {
-        let failure: ScheduledRun.Failure
-        let schedule: Schedule
-        let preemptions: Int
+        package let failure: ScheduledRun.Failure
+        package let schedule: Schedule
+        package let preemptions: Int
     }
 
     package struct Result {
         /// Schedules that were run, without those that were run again.
-        var runs = 0
+        package var runs = 0
         /// Whether there are no others.
-        var isComplete = false
-        var finding: Finding?
+        package var isComplete = false
+        package var finding: Finding?
     }
 
     /// The harness is at fault: the same schedule gives another result.
     package struct Divergence: Error {
-        let message: String
+        package let message: String
     }
 
     package init(_ program: Program, omitting omissions: Omissions = Omissions(), on scheduler: ControlledScheduler) {

@@ -10,12 +10,12 @@ package struct Program {
 
     package struct Instance {
         /// Runs before the threads, undisturbed.
-        var setUp: () -> Void
+        package var setUp: () -> Void
         /// The operations, thread by thread.
-        let threads: [[() -> Void]]
+        package let threads: [[() -> Void]]
         /// Run when the threads have ended and nothing else can happen, each when the one before
         /// has come to rest.
-        var rest: [() -> Void]
+        package var rest: [() -> Void]
 
         package init(
             setUp: @escaping () -> Void = {},
@@ -34,8 +34,10 @@ package struct Program {
 /// Operations that are left out of a program, to find out which a failure needs.
 package struct Omissions: Equatable, Hashable, Sendable {
     package struct Operation: Hashable, Sendable {
-        let thread: Int
-        let index: Int
+        package let thread: Int
+        package let index: Int
+
+        package init(thread: Int, index: Int) { (self.thread, self.index) = (thread, index) }
     }
 
     package var operations: Set<Operation> = []

@@ -8,10 +8,15 @@
 package struct Shrinker {
     /// A failing schedule of what is left.
     package struct Candidate: Equatable {
-        var omissions: Omissions
-        var schedule: Schedule
-        var preemptions: Int
-        var message: String
+        package var omissions: Omissions
+        package var schedule: Schedule
+        package var preemptions: Int
+        package var message: String
+
+        package init(omissions: Omissions, schedule: Schedule, preemptions: Int, message: String) {
+            (self.omissions, self.schedule) = (omissions, schedule)
+            (self.preemptions, self.message) = (preemptions, message)
+        }
     }
 
     /// Schedules with more are too many.
@@ -21,6 +26,13 @@ package struct Shrinker {
     package let operations: [Int]
     /// Looks for the failure without some operations and with at most so many preemptions.
     package let search: (_ omissions: Omissions, _ bound: Int) -> Candidate?
+
+    package init(
+        operations: [Int],
+        search: @escaping (_ omissions: Omissions, _ bound: Int) -> Candidate?
+    ) {
+        (self.operations, self.search) = (operations, search)
+    }
 
     /// - Parameter bound: Preemptions to allow while operations are left out.
     package func shrink(_ found: Candidate, bound: Int) -> Candidate {

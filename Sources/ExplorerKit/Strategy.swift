@@ -39,6 +39,7 @@ package protocol Strategy: AnyObject {
 
 /// Lets every thread run until it cannot go on.
 package final class Undisturbed: Strategy {
+    package init() {}
     package func choose(_ decision: Decision) -> Int { decision.usual }
     package func advance() -> Bool { false }
 }
@@ -46,6 +47,8 @@ package final class Undisturbed: Strategy {
 /// The next thread at every step.
 package final class RoundRobin: Strategy {
     private var last = -1
+
+    package init() {}
 
     package func choose(_ decision: Decision) -> Int {
         let ready = decision.ready.members
