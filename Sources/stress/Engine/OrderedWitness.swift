@@ -46,22 +46,13 @@ final class OrderedWitness: @unchecked Sendable {
 
     /// - Parameters:
     ///   - name: The observer's name in messages.
-    ///   - mayLeaveOut: Whether the observer's policy drops changes.
-    ///   - keepsOwnOld: Whether a change that follows dropped ones has the old value of the last of
-    ///     them.
+    ///   - buffering: Its policy: it says whether changes may be left out, and whether the one that
+    ///     follows has the old value of the last of them.
     ///   - beginsWithInitial: Whether it has asked for the initial delivery.
-    init(
-        _ name: String,
-        _ round: Round,
-        mayLeaveOut: Bool = false,
-        keepsOwnOld: Bool = false,
-        beginsWithInitial: Bool = false
-    ) {
-        self.name = name
-        violations = round.violations
-        self.mayLeaveOut = mayLeaveOut
-        self.keepsOwnOld = keepsOwnOld
-        self.beginsWithInitial = beginsWithInitial
+    init(_ name: String, _ round: Round, _ buffering: Buffering = .unbounded, beginsWithInitial: Bool = false) {
+        (self.name, violations, self.beginsWithInitial) = (name, round.violations, beginsWithInitial)
+        mayLeaveOut = buffering != .unbounded
+        if case .droppingNewest = buffering { keepsOwnOld = true } else { keepsOwnOld = false }
     }
 
     /// How many events it has received.
@@ -188,9 +179,4 @@ func waitWhileMoving(_ progress: () -> UInt64 = { 0 }, until condition: () -> Bo
         }
     }
     return true
-}
-
-extension Buffering {
-    /// Whether a change that has no room is dropped, not the oldest one.
-    var dropsNewestEvents: Bool { if case .droppingNewest = self { true } else { false } }
 }

@@ -251,8 +251,8 @@ private final class Cast: Sendable {
             round.check(counts.dropped == 0, "P1.nothing-dropped", "\(counts.dropped) of \(counts.sent) were dropped")
             let last = member.follower.witness.last?.new ?? 0
             if member.isOnPath {
-                let present = root.present
-                round.check(last == present, "P3.path-converges", "the last word was \(last), the path leads to \(present)")
+                let now = root.present
+                round.check(last == now, "P3.path-converges", "the last word was \(last), the path leads to \(now)")
                 continue
             }
             round.check(

@@ -52,12 +52,9 @@ private func change(_ property: Observed<TrackedValue>, under round: Round, _ li
 
 /// An observer with a policy, and how it is called.
 private struct FloodListener: Sendable {
-    let buffering: Buffering
-    let witness: OrderedWitness
-    let token: ObservationToken
-    let hasInitial: Bool
-
-    private var counts: DeliveryCounts { token.deliveryCounts! }
+    private let buffering: Buffering
+    private let follower: Follower
+    private let hasInitial: Bool
 
     /// One for each policy, and each kind of delivery; which for which depends on the round.
     static func all(_ round: Round, _ property: Observed<TrackedValue>) -> [FloodListener] {
@@ -65,41 +62,30 @@ private struct FloodListener: Sendable {
         let policies: [Buffering] = [
             .unbounded, .latest, .droppingOldest(1 + generator.below(16)), .droppingNewest(1 + generator.below(16)),
         ]
-        return policies.map { FloodListener(round, property, $0, way: generator.below(4), generator.oneIn(2)) }
+        let ways: [OrderedDelivery] = [.stage(.forFloods), .serial, .globalQueue, .isolated]
+        return policies.map { FloodListener(round, property, $0, ways[generator.below(4)], generator.oneIn(2)) }
     }
 
     init(
         _ round: Round,
         _ property: Observed<TrackedValue>,
         _ buffering: Buffering,
-        way: Int,
+        _ delivery: OrderedDelivery,
         _ hasInitial: Bool
     ) {
-        let witness = OrderedWitness(
-            "\(buffering)",
-            round,
-            mayLeaveOut: buffering != .unbounded,
-            keepsOwnOld: buffering.dropsNewestEvents,
-            beginsWithInitial: hasInitial
-        )
+        (self.buffering, self.hasInitial) = (buffering, hasInitial)
+        let witness = OrderedWitness("\(buffering)", round, buffering, beginsWithInitial: hasInitial)
         let options: ObservationOptions = hasInitial ? .initial : []
-        let receive: @Sendable (Change<TrackedValue>) -> Void = { change in
+        let token = delivery.observe(property, options: options, buffering: buffering) { arrival in
+            let change = arrival.change
             witness.check(change.old)
             witness.check(change.new)
-            witness.receive(.init(change, \.serial)) {
+            witness.receive(change) {
                 // Slow now and then, so that other changes arrive.
                 if change.version & 63 == 0 { usleep(100) }
             }
         }
-        token =
-            switch way {
-            case 0: property.observe(on: Stage.forFloods, options: options, buffering: buffering) { receive($1) }
-            case 1: property.observe(options: options, delivery: .serial(buffering: buffering), receive)
-            case 2: property.observe(options: options, delivery: .queue(.global(), buffering: buffering), receive)
-            default: property.observeIsolated(options: options, buffering: buffering) { @GlobalListener in receive($0) }
-            }
-        witness.listen(to: token)
-        (self.buffering, self.witness, self.hasInitial) = (buffering, witness, hasInitial)
+        follower = Follower(witness, token)
     }
 
     /// How many changes may wait; nil for any number.
@@ -114,52 +100,52 @@ private struct FloodListener: Sendable {
     /// While no thread enqueues: no more are pending than the policy allows, and the one that is on
     /// its way out of the buffer.
     func checkCapacity(_ worker: Worker) {
-        let pending = counts.pending
+        let counts = follower.counts
         guard let capacity else {
             worker.check(counts.dropped == 0, "P1.nothing-dropped", "an unbounded buffer dropped \(counts.dropped)")
             return
         }
-        worker.check(pending <= capacity + 1, "P1.capacity", "\(buffering): \(pending) are pending")
-        if pending >= capacity { worker.hit(4) }
+        worker.check(counts.pending <= capacity + 1, "P1.capacity", "\(buffering): \(counts.pending) are pending")
+        if counts.pending >= capacity { worker.hit(4) }
     }
 
     /// Waits for an observer that drops nothing, so that memory does not grow without end.
     func keepPace(_ worker: Worker) {
         guard capacity == nil else { return }
-        while counts.pending > 2_000, !worker.round.isOver { usleep(100) }
+        while follower.counts.pending > 2_000, !worker.round.isOver { usleep(100) }
     }
 
     func checkRest(_ round: Round, _ property: Observed<TrackedValue>) {
         guard round.violations.isEmpty else { return }
-        let counts = witness.settle(round) { self.counts }
+        let counts = follower.settle(round)
         let (value, version) = property.snapshot()
         round.check(
             counts.sent == version + (hasInitial ? 1 : 0),
             "P1.counts-add-up",
             "\(buffering): \(counts.sent) were sent, the version is \(version)"
         )
+        let worker = round.workers[0]
         switch buffering {
         case .unbounded:
             round.check(counts.dropped == 0, "P1.nothing-dropped", "an unbounded buffer dropped \(counts.dropped)")
-            round.workers[0].hit(3)
-        case .latest: if counts.dropped > 0 { round.workers[0].hit(0) }
-        case .droppingOldest: if counts.dropped > 0 { round.workers[0].hit(1) }
+            worker.hit(3)
+        case .latest: if counts.dropped > 0 { worker.hit(0) }
+        case .droppingOldest: if counts.dropped > 0 { worker.hit(1) }
         case .droppingNewest:
-            if counts.dropped > 0 { round.workers[0].hit(2) }
+            if counts.dropped > 0 { worker.hit(2) }
             return
         }
+        let last = follower.witness.last
         round.check(
-            witness.last?.version == version && witness.last?.new == value.serial,
+            last?.version == version && last?.new == value.serial,
             "P3.last-value",
-            "\(buffering): the last received was version \(witness.last?.version ?? 0), the property has \(version)"
+            "\(buffering): the last received was version \(last?.version ?? 0), the property has \(version)"
         )
     }
 
     func checkEnd(_ round: Round) {
         guard round.violations.isEmpty else { return }
-        let hasEnded = waitWhileMoving { !token.isActive && witness.hasReceivedEnd }
-        round.check(hasEnded, "P12.end-delivered", "\(buffering): the source's end was not received")
-        token.cancel()
+        follower.checkEnd(round)
     }
 }
 

@@ -62,8 +62,9 @@ extension Scenario {
             }
         }
 
-        let isAlone = waitWhileMoving { property.observationCount == 0 }
-        round.check(isAlone, "P8.iterator-leaves-nothing", "\(property.observationCount) iterators are still served")
+        round.wait(for: "P8.iterator-leaves-nothing", "\(property.observationCount) iterators are still served") {
+            property.observationCount == 0
+        }
         checkCancellationBesideRest(round)
         checkDestructionOfRest(round)
         checkStayingOnActor(round)
@@ -77,7 +78,7 @@ extension Worker {
     fileprivate func options() -> ObservationOptions { generator.oneIn(2) ? .initial : [] }
 
     /// Starts tasks that iterate over what others change, too, and cancels them.
-    fileprivate func cancelTasks<Value: Numbered>(
+    fileprivate func cancelTasks<Value: Distinct>(
         on stage: Stage,
         _ sequence: (ObservationOptions, Buffering) -> ObservationSequence<Change<Value>>,
         setting set: (Int) -> Void
@@ -88,12 +89,10 @@ extension Worker {
             // One in four drops its iterator before it is cancelled.
             let limit = generator.oneIn(4) ? UInt64(generator.below(4)) : .max
             let consumer = Consumer(round, options, buffering, limit: limit)
-            return (
-                consumer, consumer.start(sequence(options, buffering), on: generator.oneIn(2) ? stage : nil)
-            )
+            return (consumer, consumer.start(sequence(options, buffering), on: generator.oneIn(2) ? stage : nil))
         }
         var step = 0
-        for (consumer, task) in consumers {
+        for (consumer, iteration) in consumers {
             if !generator.oneIn(4) { consumer.isReady.wait() }
             for _ in 0..<generator.below(8) {
                 set(step)
@@ -101,10 +100,10 @@ extension Worker {
             }
             if generator.oneIn(4) { sched_yield() }
             if consumer.isWaiting.load(ordering: .relaxed) { hit(0) }
-            task.cancel()
+            iteration.task.cancel()
         }
-        for (consumer, _) in consumers {
-            guard waitForEnd(of: consumer, "P8.cancelled-task-goes-on") else { return }
+        for (consumer, iteration) in consumers {
+            guard waitForEnd(of: consumer, iteration, "P8.cancelled-task-goes-on") else { return }
             if consumer.leftBehind { hit(consumer.limit == .max ? 1 : 2) }
         }
     }
@@ -115,27 +114,26 @@ extension Worker {
         var property: Observed<UInt64>? = Observed(0)
         weak let source = property
         let changes = UInt64(generator.below(16))
-        let consumers = (0..<3).map { number in
+        let consumers = [Buffering.unbounded, .unbounded, .latest].map { buffering in
             let options = options()
-            let consumer = Consumer(round, options, number < 2 ? .unbounded : .latest) { source == nil }
-            let sequence = property!.changes(options: options, buffering: number < 2 ? .unbounded : .latest)
-            _ = consumer.start(sequence, on: generator.oneIn(2) ? stage : nil)
-            return (consumer, options)
+            let consumer = Consumer(round, options, buffering) { source == nil }
+            let sequence = property!.changes(options: options, buffering: buffering)
+            let iteration = consumer.start(sequence, on: generator.oneIn(2) ? stage : nil)
+            return (consumer, iteration, changes + (options.contains(.initial) ? 1 : 0))
         }
-        for (consumer, _) in consumers { consumer.isReady.wait() }
+        for (consumer, _, _) in consumers { consumer.isReady.wait() }
         for number in 0..<changes { property!.value = number + 1 }
         if generator.oneIn(2) { sched_yield() }
         if consumers[0].0.isWaiting.load(ordering: .relaxed) { hit(3) }
         if consumers[0].0.witness.count < changes { hit(4) }
         property = nil
-        for (consumer, options) in consumers {
-            guard waitForEnd(of: consumer, "P12.finishes-at-the-end") else { return }
-            guard !consumer.witness.mayLeaveOut, round.violations.isEmpty else { continue }
-            let expected = changes + (options.contains(.initial) ? 1 : 0)
+        for (consumer, iteration, expected) in consumers {
+            guard waitForEnd(of: consumer, iteration, "P12.finishes-at-the-end") else { return }
+            let count = consumer.witness.count
             check(
-                consumer.witness.count == expected,
+                count == expected || consumer.witness.mayLeaveOut || !round.violations.isEmpty,
                 "P1.nothing-lost-before-the-end",
-                "an iterator returned \(consumer.witness.count) of \(expected) elements"
+                "an iterator returned \(count) of \(expected) elements"
             )
         }
     }
@@ -143,58 +141,45 @@ extension Worker {
     /// Checks that an iterator returns none of its remaining changes after all observations are
     /// removed. (P8)
     fileprivate func removeWhatIsLeft() {
-        let done = DispatchSemaphore(value: 0)
-        let returned = Guarded<UInt64?>(nil)
         let count = UInt64(generator.below(8) + 1)
-        Task.detached(executorPreference: WatchedExecutor.shared) {
+        let task = AwaitedTask(on: WatchedExecutor.shared) { () -> UInt64? in
             let property = Observed<UInt64>(0)
             var iterator = property.values().makeAsyncIterator()
             for number in 1...count { property.value = number }
             property.cancelAllObservations()
-            let next = await iterator.next()
-            returned.withLock { $0 = next }
-            done.signal()
+            return await iterator.next()
         }
-        let isDone = done.waitOrTimeOut()
-        check(isDone, "P8.cancelled-task-goes-on", "a task has waited for its iterator for ten seconds")
-        let found = returned.withLock { $0 }
-        check(
-            found == nil,
-            "P8.removed-iterator-is-silent",
-            "an iterator returned \(found ?? 0) after its observation was removed"
-        )
+        let found = task.resultInTime()
+        check(found != nil, "P8.cancelled-task-goes-on", "a task has waited for its iterator for ten seconds")
+        let next = found ?? nil
+        check(next == nil, "P8.removed-iterator-is-silent", "an iterator returned \(next ?? 0) after its removal")
     }
 
     /// Waits for the end of a consumer.
     ///
     /// - Returns: Whether it has come.
-    private func waitForEnd(of consumer: Consumer, _ invariant: StaticString) -> Bool {
-        let hasEnded = consumer.isDone.waitOrTimeOut()
+    private func waitForEnd(
+        of consumer: Consumer,
+        _ iteration: AwaitedTask<Void>,
+        _ invariant: StaticString
+    ) -> Bool {
+        let hasEnded = iteration.resultInTime() != nil
         check(hasEnded, invariant, "a task has waited for its iterator for ten seconds")
         checks &+= consumer.witness.checks
         return hasEnded
     }
 }
 
-/// A value of a change, with the number that distinguishes it.
-private protocol Numbered: Sendable { var number: UInt64 { get } }
-
-extension UInt64: Numbered { fileprivate var number: UInt64 { self } }
-
-extension UInt64?: Numbered { fileprivate var number: UInt64 { self ?? 0 } }
-
 /// A task that iterates, and what it receives.
 private final class Consumer: Sendable {
     let witness: OrderedWitness
     let limit: UInt64
-    /// Signalled when the iterator is made, and when the task ends.
+    /// Signalled when the iterator is made.
     let isReady = DispatchSemaphore(value: 0)
-    let isDone = DispatchSemaphore(value: 0)
     /// A hint.
     let isWaiting = Atomic<Bool>(false)
     private let hasLeftChanges = Atomic<Bool>(false)
     private let round: Round
-
     /// Whether what it iterates over is gone.
     private let isSourceGone: @Sendable () -> Bool
 
@@ -206,26 +191,19 @@ private final class Consumer: Sendable {
         limit: UInt64 = .max,
         isSourceGone: @escaping @Sendable () -> Bool = { false }
     ) {
-        self.round = round
-        self.limit = limit
-        self.isSourceGone = isSourceGone
-        witness = OrderedWitness(
-            "an iterator, \(buffering)",
-            round,
-            mayLeaveOut: buffering != .unbounded,
-            keepsOwnOld: buffering.dropsNewestEvents,
-            beginsWithInitial: options.contains(.initial)
-        )
+        (self.round, self.limit, self.isSourceGone) = (round, limit, isSourceGone)
+        let name = "an iterator, \(buffering)"
+        witness = OrderedWitness(name, round, buffering, beginsWithInitial: options.contains(.initial))
     }
 
     /// Whether there were changes that it had not received at its end.
     var leftBehind: Bool { hasLeftChanges.load(ordering: .relaxed) }
 
-    func start<Value: Numbered>(_ sequence: ObservationSequence<Change<Value>>, on stage: Stage?) -> Task<Void, Never> {
-        Task.detached(executorPreference: WatchedExecutor.shared) { await self.run(sequence, isolation: stage) }
+    func start<Value: Distinct>(_ sequence: ObservationSequence<Change<Value>>, on stage: Stage?) -> AwaitedTask<Void> {
+        AwaitedTask(on: WatchedExecutor.shared) { await self.run(sequence, isolation: stage) }
     }
 
-    private func run<Value: Numbered>(
+    private func run<Value: Distinct>(
         _ sequence: ObservationSequence<Change<Value>>,
         isolation: isolated (any Actor)?
     ) async {
@@ -235,21 +213,16 @@ private final class Consumer: Sendable {
             isWaiting.store(true, ordering: .relaxed)
             let change = await iterator.next(isolation: isolation)
             isWaiting.store(false, ordering: .relaxed)
-            guard let change else {
-                await finish(&iterator, isolation: isolation)
-                isDone.signal()
-                return
-            }
-            witness.receive(.init(change, \.number))
+            guard let change else { return await finish(&iterator, isolation: isolation) }
+            witness.receive(change)
             if change.version & 3 == 0 { await Task.yield() }
         }
         if iterator.deliveryCounts.pending > 0 { hasLeftChanges.store(true, ordering: .relaxed) }
-        isDone.signal()
     }
 
     /// The iterator has returned nil: it does so again, and what it was sent is accounted for. (P1,
     /// P12)
-    private func finish<Value: Numbered>(
+    private func finish<Value: Distinct>(
         _ iterator: inout ObservationSequence<Change<Value>>.AsyncIterator,
         isolation: isolated (any Actor)?
     ) async {
@@ -264,11 +237,8 @@ private final class Consumer: Sendable {
         }
         let counts = iterator.deliveryCounts
         if counts.dropped > 0 { hasLeftChanges.store(true, ordering: .relaxed) }
-        witness.check(
-            counts.pending == 0 && counts.received == witness.count,
-            "P1.counts-add-up",
-            "\(counts), returned \(witness.count)"
-        )
+        let isComplete = counts.pending == 0 && counts.received == witness.count
+        witness.check(isComplete, "P1.counts-add-up", "\(counts), returned \(witness.count)")
     }
 }
 
@@ -279,7 +249,7 @@ private final class Consumer: Sendable {
 private func checkResumption(_ round: Round, on stage: Stage) {
     let property = Observed<UInt64>(0)
     let consumer = Consumer(round, [], .unbounded, limit: 3)
-    _ = consumer.start(property.changes(), on: stage)
+    let iteration = consumer.start(property.changes(), on: stage)
     consumer.isReady.wait()
     for number in 1...3 as ClosedRange<UInt64> {
         _ = waitWhileMoving { consumer.isWaiting.load(ordering: .relaxed) && consumer.witness.count == number - 1 }
@@ -287,7 +257,7 @@ private func checkResumption(_ round: Round, on stage: Stage) {
         usleep(1_000)
         property.value = number
     }
-    let hasEnded = consumer.isDone.waitOrTimeOut()
+    let hasEnded = iteration.resultInTime() != nil
     round.check(hasEnded, "P12.finishes-at-the-end", "a task waits for the third of three changes")
 }
 
@@ -322,14 +292,9 @@ private func checkCancellationBesideRest(_ round: Round) {
     guard round.violations.isEmpty else { return }
     let stage = Stage()
     let property = Observed(TrackedValue(serial: 0))
-    let (ready, cancelled, done) = (
-        DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
-    )
+    let (ready, cancelled) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let wasInTime = Guarded<Bool?>(nil)
-    let task = Task.detached {
-        await stage.takeOne(from: property.values(), ready)
-        done.signal()
-    }
+    let iteration = AwaitedTask { await stage.takeOne(from: property.values(), ready) }
     ready.wait()
     // The task has announced that it is about to wait.
     usleep(2_000)
@@ -343,10 +308,10 @@ private func checkCancellationBesideRest(_ round: Round) {
         }
         property.value = TrackedValue(serial: 3)
         round.drain()
-        task.cancel()
+        iteration.task.cancel()
         cancelled.signal()
     }
-    done.wait()
+    iteration.result()
     _ = waitWhileMoving { wasInTime.withLock { $0 } != nil }
     round.check(
         wasInTime.withLock { $0 } == true,
@@ -368,15 +333,7 @@ extension Stage {
 /// An iterator that has something to return does so without leaving the actor that asks.
 private func checkStayingOnActor(_ round: Round) {
     guard round.violations.isEmpty else { return }
-    let stage = Stage()
-    let done = DispatchSemaphore(value: 0)
-    let jobs = Guarded<[Int]>([])
-    Task.detached {
-        await stage.takeThree(noting: jobs)
-        done.signal()
-    }
-    done.wait()
-    let found = jobs.withLock { $0 }
+    let found = AwaitedTask { await Stage().jobsWhileIterating() }.result()
     round.check(
         found.allSatisfy { $0 == found[0] },
         "P2.stays-on-its-actor",
@@ -385,14 +342,16 @@ private func checkStayingOnActor(_ round: Round) {
 }
 
 extension Stage {
-    fileprivate func takeThree(noting jobs: Guarded<[Int]>) async {
+    /// How many jobs the actor was given before each of three elements, and after them.
+    fileprivate func jobsWhileIterating() async -> [Int] {
         let property = Observed(0)
         var iterator = property.values().makeAsyncIterator()
         for number in 1...3 { property.value = number }
+        var jobs = [executor.jobs]
         for _ in 0..<3 {
-            jobs.withLock { $0.append(executor.jobs) }
             _ = await iterator.next(isolation: self)
+            jobs.append(executor.jobs)
         }
-        jobs.withLock { $0.append(executor.jobs) }
+        return jobs
     }
 }
