@@ -6,6 +6,31 @@ import Synchronization
 struct Subject: Sendable {
     let probe: ProbeReference
     let token: ObservationToken
+
+    /// Runs a callback's body between the checks that every callback under test makes. It owns the
+    /// capture that shows whether the closure is destroyed.
+    typealias Call = @Sendable (_ body: (Worker?) -> Void) -> Void
+
+    /// Observes with a closure under test.
+    ///
+    /// - Parameters:
+    ///   - atEnd: Called by the deinit of the closure's capture.
+    ///   - observe: Registers a closure. Nothing but this closure may keep the call.
+    init(
+        serial: UInt64,
+        atEnd: (@Sendable () -> Void)? = nil,
+        observing observe: (@escaping Call) -> ObservationToken
+    ) {
+        probe = ProbeReference.make(serial: serial)
+        token = observe(Self.call(probe, Capture(probe, atEnd: atEnd)))
+    }
+
+    private static func call(_ probe: ProbeReference, _ capture: Capture) -> Call {
+        { body in
+            guarded(probe, body)
+            withExtendedLifetime(capture) {}
+        }
+    }
 }
 
 extension Worker {
@@ -25,13 +50,20 @@ extension Worker {
         _ body: @escaping @Sendable (Worker?, UInt64) -> Void = { _, _ in },
         atEnd: (@Sendable () -> Void)? = nil
     ) -> Subject {
-        let probe = ProbeReference.make(serial: uniqueSerial())
-        let capture = Capture(probe, atEnd: atEnd)
-        let token = registry.observe { event in
-            guarded(probe) { worker in body(worker, event) }
-            withExtendedLifetime(capture) {}
+        Subject(serial: uniqueSerial(), atEnd: atEnd) { call in
+            registry.observe { event in call { body($0, event) } }
         }
-        return Subject(probe: probe, token: token)
+    }
+
+    /// Registers an observer of a property that checks, at its begin and its end, that it may run.
+    func observe<Value>(
+        _ property: Observed<Value>,
+        options: ObservationOptions = [],
+        _ body: @escaping @Sendable (Worker?, Change<Value>) -> Void = { _, _ in }
+    ) -> Subject {
+        Subject(serial: uniqueSerial()) { call in
+            property.observe(options: options) { change in call { body($0, change) } }
+        }
     }
 
     /// Ends a subject's observation with `cancelAndWait` and checks what it promises. (P9)
@@ -59,7 +91,7 @@ extension Worker {
 func guarded(_ probe: ProbeReference, _ body: (Worker?) -> Void) {
     checkUserCode("callback")
     let worker = Worker.current
-    worker?.checkCallable(probe, "begins")
+    checkCallable(probe, "begins", worker)
     if let worker {
         worker.note("callback", probe.serial)
         worker.notePassing(probe)
@@ -71,8 +103,18 @@ func guarded(_ probe: ProbeReference, _ body: (Worker?) -> Void) {
     if let worker {
         worker.depth -= 1
         worker.note("callback ends", probe.serial)
-        worker.checkCallable(probe, "ends")
     }
+    checkCallable(probe, "ends", worker)
+}
+
+/// - Parameter worker: Nil on a thread of the library's.
+private func checkCallable(_ probe: ProbeReference, _ moment: StaticString, _ worker: Worker?) {
+    worker?.checks &+= 2
+    func report(_ invariant: String, _ message: String) {
+        unsafe CurrentRun.violations?.report(invariant, "a callback \(moment) \(message)", worker: worker)
+    }
+    if probe.isDead { report("P9.nothing-after-wait", "after cancelAndWait returned") }
+    if probe.destroyed != 0 { report("P14.not-while-called", "on a closure that is destroyed") }
 }
 
 extension Worker {
@@ -86,10 +128,5 @@ extension Worker {
                 "an observer that this pass has registered or cancelled is called in it"
             )
         }
-    }
-
-    fileprivate func checkCallable(_ probe: ProbeReference, _ moment: StaticString) {
-        check(!probe.isDead, "P9.nothing-after-wait", "a callback \(moment) after cancelAndWait returned")
-        check(probe.destroyed == 0, "P14.not-while-called", "a callback \(moment) on a closure that is destroyed")
     }
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
-
 extension Scenario {
     /// Threads change a property while an asynchronous function computes from it.
     static let asyncRuns = Scenario(
@@ -24,11 +22,11 @@ private func race(_ round: Round) {
     let results = ResultWitness(round)
     round.load { worker in
         worker.begin("change")
-        let (published, overtaken) = (results.published, results.overtaken)
+        let (published, overtaken) = (results.published.value, results.overtaken.value)
         results.source.modify { $0 += 1 }
         spin(nanoseconds: UInt64(worker.generator.below(64)) * 1_000)
-        if results.overtaken > overtaken { worker.hit(0) }
-        if results.published > published { worker.hit(1) }
+        if results.overtaken.value > overtaken { worker.hit(0) }
+        if results.published.value > published { worker.hit(1) }
     }
     if round.violations.isEmpty { results.settle() }
 }
@@ -39,46 +37,40 @@ private final class ResultWitness: Sendable {
     private let round: Round
     private let runs: AsyncDerived<UInt64>
     private let token: ObservationToken
-    private let counts: Counts
-
-    private final class Counts: Sendable {
-        let overtaken = Atomic<UInt64>(0)
-        let published = Atomic<UInt64>(0)
-        let last = Atomic<UInt64>(0)
-    }
+    /// The results that were published, and the runs that were overtaken.
+    let (published, overtaken) = (Tally(), Tally())
 
     init(_ round: Round) {
-        let counts = Counts()
-        (self.round, self.counts) = (round, counts)
-        runs = AsyncDerived(source) { number in
+        self.round = round
+        runs = AsyncDerived(source) { [overtaken] number in
             checkUserCode("function")
             for _ in 0..<number & 3 { await Task.yield() }
             checkUserCode("function")
-            if Task.isCancelled { counts.overtaken.add(1, ordering: .relaxed) }
+            if Task.isCancelled { overtaken.increment() }
             // An overtaken run returns its result all the same.
             return number
         }
-        token = runs.observe(delivery: .serial()) { change in
+        let latest = Guarded<UInt64>(0)
+        token = runs.observe(delivery: .serial()) { [published] change in
             checkUserCode("callback")
             guard case .success(let number) = change.new else { return }
-            counts.published.add(1, ordering: .relaxed)
-            let last = counts.last.exchange(number, ordering: .relaxed)
+            published.increment()
+            let last = latest.withLock { latest in
+                defer { latest = number }
+                return latest
+            }
             round.check(number >= last, "P22.async-order", "after the result of \(last) came that of \(number)")
         }
     }
 
-    var overtaken: UInt64 { counts.overtaken.load(ordering: .relaxed) }
-    var published: UInt64 { counts.published.load(ordering: .relaxed) }
-
     /// Waits for the result of the last value.
     func settle() {
         let number = source.value
-        let isSettled = waitWhileMoving({ published &+ overtaken }) { runs.last == number }
-        round.check(
-            isSettled,
-            "P22.async-last",
-            "the value is \(number), the last result \(String(describing: runs.last)), and nothing moves"
-        )
+        round.wait(
+            for: "P22.async-last",
+            "the value is \(number), the last result \(String(describing: runs.last)), and nothing moves",
+            moving: { published.value &+ overtaken.value }
+        ) { runs.last == number }
         source.value = number + 1
         let result = try? runs.value?.get()
         round.check(

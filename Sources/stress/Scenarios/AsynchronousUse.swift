@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Dispatch
-import Synchronization
-
 extension Scenario {
     /// Tasks that notify on one thread after another, and wait for the end of observations without
     /// holding a thread.
@@ -22,19 +19,13 @@ extension Scenario {
         round.load { worker in
             worker.begin("task")
             let seed = worker.generator.next()
-            let done = DispatchSemaphore(value: 0)
-            let found = Guarded(AsynchronousResult())
-            let box = ResultBox(found)
-            let task = Task.detached {
-                box.set(await asynchronousRound(registry, seed, round))
-                done.signal()
+            let use = AwaitedTask { await observeAndEnd(registry, seed, round) }
+            if seed & 3 == 0 {
+                use.task.cancel()
+                worker.hit(1)
             }
-            if seed & 3 == 0 { task.cancel() }
             worker.pass(registry)
-            done.wait()
-            let result = box.value
-            if result.wasRunning { worker.hit(0) }
-            if seed & 3 == 0 { worker.hit(1) }
+            if use.result() { worker.hit(0) }
             worker.checks += 3
         }
 
@@ -43,65 +34,33 @@ extension Scenario {
     }
 }
 
-private struct AsynchronousResult: Sendable {
-    var wasRunning = false
-}
-
-private final class ResultBox: Sendable {
-    private let content: Guarded<AsynchronousResult>
-
-    init(_ content: Guarded<AsynchronousResult>) { self.content = content }
-
-    var value: AsynchronousResult { content.withLock { $0 } }
-    func set(_ result: AsynchronousResult) { content.withLock { $0 = result } }
-}
-
 /// Registers, notifies on several threads one after another, ends the observation, and checks each
 /// step.
-private func asynchronousRound(
-    _ registry: ObserverRegistry<UInt64>,
-    _ seed: UInt64,
-    _ round: Round
-) async -> AsynchronousResult {
-    let calls = CallCount()
-    let subject = observe(registry, seed, calls)
-    let (probe, token) = (subject.probe, subject.token)
+///
+/// - Returns: Whether the callback ran when the wait began.
+private func observeAndEnd(_ registry: ObserverRegistry<UInt64>, _ seed: UInt64, _ round: Round) async -> Bool {
+    let calls = Tally()
+    let subject = Subject(serial: seed) { call in
+        registry.observe { event in
+            call { _ in
+                calls.increment()
+                if event & 7 == 0 { spin(nanoseconds: 5_000) }
+            }
+        }
+    }
     for _ in 0..<4 {
         let before = calls.value
         registry.notify(seed)
         round.check(calls.value > before, "P1.async-own-observer-receives", "an observer missed its own task's event")
         await Task.yield()
     }
-    let wasRunning = probe.isRunning
-    probe.markEnding()
-    let outcome = await token.cancelAndWait()
-    probe.markDead()
+    let wasRunning = subject.probe.isRunning
+    let (outcome, destroyed) = await subject.awaitEnd()
     round.check(outcome == .finished, "P9.async-outcome", "await cancelAndWait() returned \(outcome)")
     round.check(
-        probe.destroyed == 1,
+        destroyed == 1,
         Task.isCancelled ? "P9.async-cancelled-task" : "P9.async-closure-destroyed",
-        "the closure was destroyed \(probe.destroyed) times at the return"
+        "the closure was destroyed \(destroyed) times at the return"
     )
-    return AsynchronousResult(wasRunning: wasRunning)
-}
-
-/// Apart, so that the asynchronous function keeps no reference to what the closure captures.
-private func observe(_ registry: ObserverRegistry<UInt64>, _ seed: UInt64, _ calls: CallCount) -> Subject {
-    let probe = ProbeReference.make(serial: seed)
-    let capture = Capture(probe)
-    let token = registry.observe { event in
-        guarded(probe) { _ in
-            calls.increment()
-            if event & 7 == 0 { spin(nanoseconds: 5_000) }
-        }
-        withExtendedLifetime(capture) {}
-    }
-    return Subject(probe: probe, token: token)
-}
-
-private final class CallCount: Sendable {
-    private let count = Atomic<Int>(0)
-
-    func increment() { count.add(1, ordering: .relaxed) }
-    var value: Int { count.load(ordering: .relaxed) }
+    return wasRunning
 }

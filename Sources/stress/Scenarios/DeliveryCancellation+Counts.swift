@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
-
 extension Worker {
     /// Now and then observes sources that no other thread has, so that the counts are known
     /// exactly. (P1, P8)
@@ -35,7 +33,7 @@ extension Worker {
     /// An event counts as received if the closure is called with it. A change that is left out
     /// counts as nothing. (P1)
     private func checkDeliveryCounts() {
-        let (property, calls) = (Observed<UInt64>(0), Calls())
+        let (property, calls) = (Observed<UInt64>(0), Tally())
         let token = property.removingDuplicates().observe(delivery: .serial()) { _ in calls.increment() }
         // This thread alone sets the property, so it delivers each change before the setter
         // returns.
@@ -48,12 +46,4 @@ extension Worker {
         )
         token.cancel()
     }
-}
-
-private final class Calls: Sendable {
-    private let count = Atomic<UInt64>(0)
-
-    // Relaxed, both: one thread calls and looks.
-    func increment() { count.add(1, ordering: .relaxed) }
-    var value: UInt64 { count.load(ordering: .relaxed) }
 }

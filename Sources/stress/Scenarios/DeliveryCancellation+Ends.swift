@@ -43,12 +43,11 @@ extension Worker {
     /// A comparison that cancels its own observation is not followed by a call. (P8)
     private func checkComparison(_ delivery: Delivery) {
         let property = Observed(Comparison(atComparison: {}))
-        let (calls, kept) = (Guarded(0), Guarded<ObservationToken?>(nil))
-        let token = property.removingDuplicates().observe(delivery: delivery) { _ in calls.withLock { $0 += 1 } }
+        let (calls, kept) = (Tally(), Guarded<ObservationToken?>(nil))
+        let token = property.removingDuplicates().observe(delivery: delivery) { _ in calls.increment() }
         kept.withLock { $0 = token }
         property.value = Comparison { kept.withLock { $0 }?.cancel() }
-        let count = calls.withLock { $0 }
-        check(count == 0, "P8.silent-after-comparison", "\(count) calls after a comparison that has cancelled")
+        check(calls.value == 0, "P8.silent-after-comparison", "\(calls.value) calls after a comparison that has cancelled")
         kept.withLock { $0 = nil }
     }
 }

@@ -61,11 +61,16 @@ private final class Sources: Sendable {
     let property = Observed(TrackedValue(serial: 0))
     let root = Root()
     private let ends = [End(), End()]
-    private let listeners = [Listener(), Listener()]
-    let stage = Stage()
-    let queue = DispatchQueue(label: "stress.cancelled")
+    /// Each kind of delivery. The first ones may be asked to hand out the observation.
+    let deliveries: [(OrderedDelivery, isOnPath: Bool)]
 
-    var listener: Listener { listeners[Int(nanoseconds() & 1)] }
+    init() {
+        let (stage, queue) = (OrderedDelivery.stage(Stage()), OrderedDelivery.queue(DispatchQueue(label: "stress.cancelled")))
+        deliveries = [
+            (.serial, false), (queue, false), (.actor(Listener()), false), (.actor(Listener()), false),
+            (stage, false), (.isolated, false), (queue, true), (.serial, true), (stage, true),
+        ]
+    }
 
     /// Makes a change somewhere; returns the probe of the value that it brings.
     @inline(never)
@@ -86,6 +91,7 @@ private struct Ending {
     private let way: Way
     private let subject: Subject
     private let state: EndState
+    private let isOnPath: Bool
 
     enum Way: CaseIterable { case wait, asyncWait, cancel, letGo, fromWithin }
 
@@ -95,86 +101,20 @@ private struct Ending {
         let policies: [Buffering] = [.unbounded, .latest, .droppingOldest(4), .droppingNewest(1), .droppingNewest(4)]
         let buffering = policies[worker.generator.below(policies.count)]
         let options: ObservationOptions = worker.generator.oneIn(2) ? .initial : []
-        let probe = ProbeReference.make(serial: worker.uniqueSerial())
-        let kind = way == .fromWithin ? 5 + worker.generator.below(2) : worker.generator.below(8)
-        state = EndState(isOnProperty: [0, 1, 2, 5, 6].contains(kind))
-        let token = Self.observe(
-            sources,
-            kind: kind,
-            options,
-            buffering,
-            Self.body(probe, state, worker.round, endsItself: way == .fromWithin)
-        )
-        subject = Subject(probe: probe, token: token)
-    }
-
-    private typealias Body = @Sendable (Change<TrackedValue>, ObservationHandle?) -> Void
-
-    /// A function of its own, so that nothing but the closure keeps the capture.
-    private static func body(
-        _ probe: ProbeReference,
-        _ state: EndState,
-        _ round: Round,
-        endsItself: Bool
-    ) -> Body {
-        let capture = Capture(probe)
-        return { change, handle in
-            checkUserCode("callback")
-            state.check(probe, change, round.violations)
-            probe.markRunning(true)
-            if change.version & 7 == 0 { usleep(50) }
-            if endsItself, let handle {
-                handle.cancel()
-                state.isSilent.store(true, ordering: .relaxed)
-            }
-            probe.markRunning(false)
-            state.check(probe, nil, round.violations)
-            withExtendedLifetime(capture) {}
+        let kinds = way == .fromWithin ? 2 : sources.deliveries.count
+        let (delivery, isOnPath) = sources.deliveries[worker.generator.below(kinds)]
+        let state = EndState()
+        let body = state.body(worker.round, endsItself: way == .fromWithin)
+        subject = Subject(serial: worker.uniqueSerial()) { call in
+            isOnPath
+                ? delivery.observe(sources.root.property(\.end.value), options: options, buffering: buffering) { arrival in
+                    call { _ in body(arrival) }
+                }
+                : delivery.observe(sources.property, options: options, buffering: buffering, handsOut: true) { arrival in
+                    call { _ in body(arrival) }
+                }
         }
-    }
-
-    private static func observe(
-        _ sources: Sources,
-        kind: Int,
-        _ options: ObservationOptions,
-        _ buffering: Buffering,
-        _ body: @escaping Body
-    ) -> ObservationToken {
-        let property = sources.property
-        switch kind {
-        case 0:
-            return property.observe(on: sources.listener, options: options, buffering: buffering) { body($1, nil) }
-        case 1: return property.observe(on: sources.stage, options: options, buffering: buffering) { body($1, nil) }
-        case 2:
-            return property.observeIsolated(options: options, buffering: buffering) { @GlobalListener in body($0, nil) }
-        case 3:
-            return sources.root.observe(
-                \.end.value,
-                options: options,
-                delivery: .queue(sources.queue, buffering: buffering)
-            ) {
-                body($0, nil)
-            }
-        case 4:
-            return sources.root.observe(\.end.value, options: options, delivery: .serial(buffering: buffering)) {
-                body($0, nil)
-            }
-        case 5:
-            return property.observe(options: options, delivery: .serial(buffering: buffering)) { change, handle in
-                body(change, handle)
-            }
-        case 6:
-            return property.observe(options: options, delivery: .queue(sources.queue, buffering: buffering)) {
-                change,
-                handle in
-                body(change, handle)
-            }
-        default:
-            return sources.root.property(\.end.value).observe(on: sources.stage, options: options, buffering: buffering)
-            {
-                body($1, nil)
-            }
-        }
+        (self.state, self.isOnPath) = (state, isOnPath)
     }
 
     func end(_ worker: Worker, _ sources: Sources) {
@@ -186,12 +126,15 @@ private struct Ending {
             worker.cancelAndWait(subject)
         case .asyncWait:
             worker.begin("await cancelAndWait")
-            worker.awaitEnd(of: subject)
+            let (outcome, destroyed) = AwaitedTask { [subject] in await subject.awaitEnd() }.result()
+            worker.check(outcome == .finished, "P9.async-outcome", "await cancelAndWait() returned \(outcome)")
+            worker.check(destroyed == 1, "P9.closure-destroyed", "the closure was destroyed \(destroyed) times at the return")
         case .cancel, .fromWithin:
             worker.begin("cancel")
             subject.token.cancel()
-            // Changes that begin after this line have a later version.
-            state.lastVersion.store(sources.property.version, ordering: .relaxed)
+            // Changes that begin after this line have a later version. A path has versions of its
+            // own, so it is not checked.
+            if !isOnPath { state.lastVersion.store(sources.property.version, ordering: .relaxed) }
             worker.checkDestruction(of: subject.probe)
         case .letGo:
             // The caller releases the last reference to the token when this returns.
@@ -210,22 +153,26 @@ private struct Ending {
 /// The state by which a callback checks whether it may run.
 private final class EndState: Sendable {
     /// Set by the callback itself, on its own queue.
-    let isSilent = Atomic<Bool>(false)
+    private let isSilent = Atomic<Bool>(false)
     /// The version when `cancel` had returned.
     let lastVersion = Atomic<UInt64>(.max)
-    private let isOnProperty: Bool
 
-    init(isOnProperty: Bool) { self.isOnProperty = isOnProperty }
-
-    func check(_ probe: ProbeReference, _ change: Change<TrackedValue>?, _ violations: Violations) {
-        if probe.isDead { violations.report("P9.nothing-after-wait", "a callback runs after cancelAndWait returned") }
-        if probe.destroyed != 0 {
-            violations.report("P14.not-while-called", "a callback runs whose closure is destroyed")
+    func body(
+        _ round: Round,
+        endsItself: Bool
+    ) -> @Sendable (OrderedDelivery.Arrival<TrackedValue>) -> Void {
+        { [self] arrival in
+            check(arrival.change, round.violations)
+            if arrival.change.version & 7 == 0 { usleep(50) }
+            guard endsItself, let handle = arrival.handle else { return }
+            handle.cancel()
+            isSilent.store(true, ordering: .relaxed)
         }
-        guard let change else { return }
-        // A change that began after `cancel` had returned must not arrive. A path has versions of
-        // its own, so it is not checked.
-        if isOnProperty, change.version > lastVersion.load(ordering: .relaxed) {
+    }
+
+    private func check(_ change: Change<TrackedValue>, _ violations: Violations) {
+        // A change that began after `cancel` had returned must not arrive.
+        if change.version > lastVersion.load(ordering: .relaxed) {
             violations.report(
                 "P8.silent-after-cancel",
                 "version \(change.version) after cancel returned at an earlier one"
@@ -234,33 +181,13 @@ private final class EndState: Sendable {
         if isSilent.load(ordering: .relaxed) {
             violations.report("P8.silent-on-its-own-queue", "version \(change.version) after it has cancelled itself")
         }
-        for value in [change.old, change.new] {
-            guard let value else { continue }
-            if !value.isWhole || value.probe.destroyed != 0 {
-                violations.report("P14.not-while-read", "a value is destroyed while a callback uses it")
-            }
+        for case let value? in [change.old, change.new] where !value.isWhole || value.probe.destroyed != 0 {
+            violations.report("P14.not-while-read", "a value is destroyed while a callback uses it")
         }
     }
 }
 
 extension Worker {
-    /// Awaits the end on a thread of the concurrency runtime. (P9)
-    fileprivate func awaitEnd(of subject: Subject) {
-        subject.probe.markEnding()
-        let done = DispatchSemaphore(value: 0)
-        let found = Guarded<(WaitOutcome, Int)?>(nil)
-        Task.detached {
-            let outcome = await subject.token.cancelAndWait()
-            subject.probe.markDead()
-            found.withLock { $0 = (outcome, subject.probe.destroyed) }
-            done.signal()
-        }
-        done.wait()
-        guard let (outcome, destroyed) = found.withLock({ $0 }) else { return }
-        check(outcome == .finished, "P9.async-outcome", "await cancelAndWait() returned \(outcome)")
-        check(destroyed == 1, "P9.closure-destroyed", "the closure was destroyed \(destroyed) times at the return")
-    }
-
     /// In one of 16 calls waits until a closure whose observation has ended is destroyed. (P14)
     fileprivate func checkDestruction(of probe: ProbeReference) {
         guard generator.oneIn(16) else { return }
@@ -281,16 +208,18 @@ private func checkDeathOfActors(_ round: Round) -> Bool {
     for _ in 0..<4 where round.violations.isEmpty {
         let property = Observed<UInt64>(0)
         let token = observeOnMortal(property)
-        let hasEnded = waitWhileMoving({ token.deliveryCounts!.received }) {
+        let counts = { token.deliveryCounts! }
+        round.wait(
+            for: "P13.actor-death-noticed",
+            "an observation goes on whose actor is gone",
+            moving: { counts().received }
+        ) {
             // The next change finds that the actor is gone. While the actor delivers, it lives.
             property.value = 0
             return !token.isActive
         }
-        round.check(hasEnded, "P13.actor-death-noticed", "an observation goes on whose actor is gone")
-        let isSettled = waitWhileMoving { token.deliveryCounts!.pending == 0 }
-        let counts = token.deliveryCounts!
-        round.check(isSettled, "P1.counts-add-up", "\(counts) after the actor's death")
-        if counts.dropped > 0 { hasDropped = true }
+        round.wait(for: "P1.counts-add-up", "\(counts()) after the actor's death") { counts().pending == 0 }
+        if counts().dropped > 0 { hasDropped = true }
     }
     return hasDropped
 }

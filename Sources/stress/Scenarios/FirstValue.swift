@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Dispatch
-
 extension Scenario {
     /// Tasks wait for a value while a thread sets the value, the time runs out, a task is
     /// cancelled, or the source dies.
@@ -35,17 +33,18 @@ extension Worker {
         let pause = UInt64(generator.below(4)) * 100_000
         let (isSet, end) = (!generator.oneIn(4), generator.below(4))
         let begin = ContinuousClock.now
-        let wait = FirstWait(property!, timeout, pause)
+        let wait = AwaitedTask(on: WatchedExecutor.shared) { [source = Guarded(property)] in
+            await outcome(of: source, timeout, pause)
+        }
         if generator.oneIn(2) { spin(nanoseconds: UInt64(generator.below(200)) * 1_000) }
         property!.value = 1
         if isSet { property!.value = 2 }
         let isInTime = isSet && ContinuousClock.now < begin + timeout
         if end == 0 { wait.task.cancel() }
         if end == 1 { property = nil }
-        guard wait.isDone.waitOrTimeOut() else {
+        guard let outcome = wait.resultInTime() else {
             return check(false, "P8.cancelled-task-goes-on", "a task has waited for its value for ten seconds")
         }
-        let outcome = wait.outcome.withLock { $0 }!
         hit(outcome.rawValue)
         check(
             !isInTime || end == 0 || outcome == .accepted,
@@ -57,42 +56,24 @@ extension Worker {
     }
 }
 
-/// A task that waits for the value 2.
-private final class FirstWait: Sendable {
-    enum Outcome: Int, Sendable { case accepted, timedOut, cancelled, ended }
+/// How a wait has ended; the numbers are the scenario's windows.
+private enum Outcome: Int, Sendable { case accepted, timedOut, cancelled, ended }
 
-    let isDone = DispatchSemaphore(value: 0)
-    let outcome = Guarded<Outcome?>(nil)
-    let task: Task<Void, Never>
-
-    init(_ property: Observed<UInt64>, _ timeout: Duration, _ pause: UInt64) {
-        let source = Guarded<Observed<UInt64>?>(property)
-        task = Task.detached(executorPreference: WatchedExecutor.shared) { [isDone, outcome] in
-            let found = await Self.outcome(of: source, timeout, pause)
-            outcome.withLock { $0 = found }
-            isDone.signal()
+/// Waits for the value 2.
+private func outcome(of source: Guarded<Observed<UInt64>?>, _ timeout: Duration, _ pause: UInt64) async -> Outcome {
+    do {
+        // The task has no other reference to the property while it waits.
+        try await source.withLock({ $0.take()! }).first(timeout: timeout) { number in
+            checkUserCode("predicate")
+            if number == 1 { spin(nanoseconds: pause) }
+            return number == 2
         }
-    }
-
-    private static func outcome(
-        of source: Guarded<Observed<UInt64>?>,
-        _ timeout: Duration,
-        _ pause: UInt64
-    ) async -> Outcome {
-        do {
-            // The task has no other reference to the property while it waits.
-            try await source.withLock({ $0.take()! }).first(timeout: timeout) { number in
-                checkUserCode("predicate")
-                if number == 1 { spin(nanoseconds: pause) }
-                return number == 2
-            }
-            return .accepted
-        } catch is ObservationTimeout<UInt64> {
-            return .timedOut
-        } catch is ObservationEnd {
-            return .ended
-        } catch {
-            return .cancelled
-        }
+        return .accepted
+    } catch is ObservationTimeout<UInt64> {
+        return .timedOut
+    } catch is ObservationEnd {
+        return .ended
+    } catch {
+        return .cancelled
     }
 }

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Dispatch
-import Glibc
-
 extension Scenario {
     /// Callbacks that change what others observe, in circles that end: no callback waits for
     /// another, and none is nested in another.
@@ -36,92 +33,68 @@ private final class Game: Sendable {
 
     private let left = Observed<UInt64>(0)
     private let right = Observed<UInt64>(0)
-    private let witnesses: [OrderedWitness]
-    private let tokens: Guarded<[ObservationToken]>
+    private let followers: [Follower]
     let isSerial: Bool
     let hasReentered: Bool
 
+    /// The actors are shared by all games: one may be busy with another.
+    private static let deliveries: [OrderedDelivery] = [
+        .serial, .globalQueue, .isolated, .actor(Listener()), .actor(Listener()),
+    ]
+
     init(_ worker: Worker) {
-        let round = worker.round
-        let kinds = (worker.generator.below(4), worker.generator.below(4))
+        let (first, second) = (worker.generator.below(5), worker.generator.below(5))
         // The right one answers to itself, too: its observer changes what it observes.
         let isSelfish = worker.generator.oneIn(2)
-        (isSerial, hasReentered) = (kinds.0 == 1 || kinds.1 == 1, isSelfish && kinds.1 == 1)
-        let witnesses = [OrderedWitness("left", round), OrderedWitness("right", round)]
-        self.witnesses = witnesses
-        tokens = Guarded([])
-        let (left, right) = (left, right)
-        let depths = [Guarded(0), Guarded(0)]
-        func answer(
-            _ index: Int,
-            _ body: @escaping @Sendable (UInt64) -> Void
-        ) -> @Sendable (Change<UInt64>) -> Void {
-            { [witness = witnesses[index], depth = depths[index]] change in
-                let isNested = depth.withLock { depth in
-                    depth += 1
-                    return depth > 1
-                }
-                witness.check(!isNested, "P6.not-nested", "a callback began before the last one had returned")
-                witness.receive(.init(change) { $0 }) { body(change.new) }
-                depth.withLock { $0 -= 1 }
-            }
+        (isSerial, hasReentered) = (first == 0 || second == 0, isSelfish && second == 0)
+        let toLeft = Self.follow("left", left, Self.deliveries[first], worker.round) { [weak right] new in
+            right?.raise(to: new)
         }
-        let toLeft = answer(0) { [weak right] new in right?.raise(to: new) }
-        let toRight = answer(1) { [weak left, weak right] new in
+        let toRight = Self.follow("right", right, Self.deliveries[second], worker.round) { [weak left, weak right] new in
             guard new < Self.moves else { return }
             left?.raise(to: new + 1)
             if isSelfish { right?.raise(to: new + 1) }
         }
-        let observations = [Self.observe(left, kinds.0, toLeft), Self.observe(right, kinds.1, toRight)]
-        for (witness, token) in zip(witnesses, observations) { witness.listen(to: token) }
-        tokens.withLock { $0 = observations }
+        followers = [toLeft, toRight]
     }
 
-    private static func observe(
+    private static func follow(
+        _ name: String,
         _ property: Observed<UInt64>,
-        _ kind: Int,
-        _ body: @escaping @Sendable (Change<UInt64>) -> Void
-    ) -> ObservationToken {
-        switch kind {
-        case 0: property.observe(on: actors[Int(nanoseconds() & 1)]) { body($1) }
-        case 1: property.observe(delivery: .serial(), body)
-        case 2: property.observe(delivery: .queue(.global()), body)
-        default: property.observeIsolated { @GlobalListener in body($0) }
+        _ delivery: OrderedDelivery,
+        _ round: Round,
+        answering body: @escaping @Sendable (UInt64) -> Void
+    ) -> Follower {
+        let (witness, depth) = (OrderedWitness(name, round), Tally())
+        let token = delivery.observe(property) { arrival in
+            witness.check(depth.increment() == 1, "P6.not-nested", "a callback began before the last one had returned")
+            witness.receive(arrival.change) { body(arrival.change.new) }
+            depth -= 1
         }
+        return Follower(witness, token)
     }
-
-    /// Shared by all games: an actor may be busy with another.
-    private static let actors = [Listener(), Listener()]
 
     /// Makes the first move, and waits until the last is answered.
     func play(_ worker: Worker) {
         left.value = 1
-        let isOver = waitWhileMoving({ witnesses[0].count &+ witnesses[1].count }) {
-            left.value >= Self.moves && right.value >= Self.moves
-                && tokens.withLock { tokens in
-                    zip(tokens, witnesses).allSatisfy { token, witness in
-                        let counts = token.deliveryCounts!
-                        return counts.pending == 0 && witness.count == counts.received
-                    }
-                }
+        worker.round.wait(
+            for: "P3.answered-to-the-end",
+            "it ended at \(left.value) and \(right.value), \(Self.moves) expected",
+            moving: { followers[0].witness.count &+ followers[1].witness.count }
+        ) {
+            left.value >= Self.moves && right.value >= Self.moves && followers.allSatisfy(\.isSettled)
         }
-        worker.check(
-            isOver,
-            "P3.answered-to-the-end",
-            "it ended at \(left.value) and \(right.value), \(Self.moves) expected"
-        )
-        for (token, witness) in zip(tokens.withLock { $0 }, witnesses) {
-            let counts = token.deliveryCounts!
+        for follower in followers {
+            let counts = follower.counts
             worker.check(
                 counts.sent == counts.received && counts.dropped == 0,
                 "P1.counts-add-up",
                 "\(counts) with nothing left to do"
             )
-            worker.checks &+= witness.checks
+            worker.checks &+= follower.witness.checks
             worker.begin("cancelAndWait")
-            token.cancelAndWaitBlocking()
+            follower.token.cancelAndWaitBlocking()
         }
-        tokens.withLock { $0 = [] }
     }
 }
 

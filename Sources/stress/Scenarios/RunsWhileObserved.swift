@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import Synchronization
 
 extension Scenario {
     /// Observers of a property that an asynchronous function sets come and go.
@@ -25,12 +24,12 @@ private func race(_ round: Round) {
     let runs = RunWitness(round)
     round.load { worker in
         worker.begin("observe")
-        let begun = runs.begun
+        let begun = runs.begun.value
         let token = runs.observe()
-        if runs.isEnding { worker.hit(1) }
+        if runs.ending.value > 0 { worker.hit(1) }
         spin(nanoseconds: UInt64(worker.generator.below(64)) * 1_000)
         token.cancel()
-        if runs.begun > begun { worker.hit(0) }
+        if runs.begun.value > begun { worker.hit(0) }
         // So that there are moments without an observer.
         usleep(UInt32(worker.generator.below(300)))
     }
@@ -40,33 +39,25 @@ private func race(_ round: Round) {
 /// Counts the runs of a `WhileObserved`.
 private final class RunWitness: Sendable {
     private let round: Round
-    private let counts = Counts()
     private let property: WhileObserved<UInt64>
-
-    private final class Counts: Sendable {
-        let begun = Atomic<UInt64>(0)
-        let going = Atomic<UInt64>(0)
-        let isEnding = Atomic(false)
-    }
+    /// The runs that have begun, that go on, and that are about to end.
+    let (begun, going, ending) = (Tally(), Tally(), Tally())
 
     init(_ round: Round) {
         self.round = round
-        property = WhileObserved(0) { [counts] property in
+        property = WhileObserved(0) { [begun, going, ending] property in
             checkUserCode("function")
-            property.value = counts.begun.add(1, ordering: .relaxed).newValue
-            let going = counts.going.add(1, ordering: .relaxed).newValue
-            round.check(going == 1, "P24.one-run", "\(going) runs go on at a time")
+            property.value = begun.increment()
+            let count = going.increment()
+            round.check(count == 1, "P24.one-run", "\(count) runs go on at a time")
             // Until it is cancelled. No loop: it would starve who waits for the end of the run.
             try? await Task.sleep(for: .seconds(1_000))
-            counts.isEnding.store(true, ordering: .relaxed)
+            ending += 1
             for _ in 0..<64 { await Task.yield() }
-            counts.isEnding.store(false, ordering: .relaxed)
-            counts.going.subtract(1, ordering: .relaxed)
+            ending -= 1
+            going -= 1
         }
     }
-
-    var begun: UInt64 { counts.begun.load(ordering: .relaxed) }
-    var isEnding: Bool { counts.isEnding.load(ordering: .relaxed) }
 
     func observe() -> ObservationToken {
         property.observe { _ in checkUserCode("callback") }
@@ -85,7 +76,6 @@ private final class RunWitness: Sendable {
     }
 
     private func wait(for going: UInt64, _ invariant: String, _ failure: String) {
-        let isSo = waitWhileMoving({ begun }) { counts.going.load(ordering: .relaxed) == going }
-        round.check(isSo, invariant, failure)
+        round.wait(for: invariant, failure, moving: { begun.value }) { self.going.value == going }
     }
 }

@@ -27,9 +27,9 @@ extension Scenario {
         let traffic = Traffic(round.threads)
         let ofEachKind = (0..<round.threads).map { _ in ObservedByEachKind() }
         let token = property.observe(delivery: .serial()) { change in
-            witness.receive(.init(change) { $0 }) { traffic.hold(change, round, witness) }
+            witness.receive(change) { traffic.hold(change, round, witness) }
         }
-        witness.listen(to: token)
+        let follower = Follower(witness, token)
 
         round.load { worker in
             worker.begin("set")
@@ -40,23 +40,18 @@ extension Scenario {
             let order = ofEachKind[worker.index].change()
             worker.check(order == [1, 2], "P1.kinds-in-order", "the kinds are called in the order \(order)")
             // Not while it blocks: it waits for changes.
-            while token.deliveryCounts!.pending > 2_000, !traffic.isHeld, !round.isOver { usleep(100) }
+            while follower.counts.pending > 2_000, !traffic.isHeld, !round.isOver { usleep(100) }
         }
 
         if round.violations.isEmpty {
-            witness.settle(round) { token.deliveryCounts! }
-            let (value, version) = property.snapshot()
-            let counts = token.deliveryCounts!
+            let counts = follower.settle(round)
+            let ((value, version), last) = (property.snapshot(), witness.last?.new ?? 0)
             round.check(
                 counts.sent == version && counts.received == version,
                 "P1.ordered-once",
                 "\(counts), the version is \(version)"
             )
-            round.check(
-                (witness.last?.new ?? 0) == value,
-                "P3.last-value",
-                "the last change brought \(witness.last?.new ?? 0), the property has \(value)"
-            )
+            round.check(last == value, "P3.last-value", "the last change brought \(last), the property has \(value)")
         }
         traffic.report(round)
         token.cancelAndWaitBlocking()
@@ -67,11 +62,8 @@ extension Scenario {
 
 /// Which threads make changes, and how many they have made: the blocking callback waits for these.
 private final class Traffic: Sendable {
-    private let begun = Atomic<UInt64>(0)
-    private let completed = Atomic<UInt64>(0)
-    private let heldByWriter = Atomic<UInt64>(0)
-    private let heldByLibrary = Atomic<UInt64>(0)
-    private let deliveredForOthers = Atomic<UInt64>(0)
+    private let (begun, completed) = (Tally(), Tally())
+    private let (heldByWriter, heldByLibrary, deliveredForOthers) = (Tally(), Tally(), Tally())
     private let held = Atomic<Bool>(false)
     private let workers: UInt64
 
@@ -82,40 +74,39 @@ private final class Traffic: Sendable {
 
     func begin(_ worker: Worker, _ number: UInt64) {
         worker.pass.watched = number
-        begun.add(1, ordering: .relaxed)
+        begun.increment()
     }
 
     func end(_ worker: Worker) {
         worker.pass.watched = 0
-        completed.add(1, ordering: .relaxed)
+        completed.increment()
     }
 
     /// In the callback. Now and then it blocks until all others have made some changes: were one to
     /// wait for it, they could not.
     func hold(_ change: Change<UInt64>, _ round: Round, _ witness: OrderedWitness) {
         let worker = Worker.current
-        if let worker, change.new != worker.pass.watched { deliveredForOthers.add(1, ordering: .relaxed) }
+        if let worker, change.new != worker.pass.watched { deliveredForOthers.increment() }
         guard change.version % 97 == 0 || (worker == nil && change.version % 7 == 0) else { return }
         held.store(true, ordering: .relaxed)
         defer { held.store(false, ordering: .relaxed) }
-        let enough = completed.load(ordering: .relaxed) &+ 2 * workers
+        let enough = completed.value &+ 2 * workers
         // At the end of the round no change begins, but those that have begun are finished: all but
         // this thread's.
         let own: UInt64 = worker == nil ? 0 : 1
-        let hasMoved = waitWhileMoving({ completed.load(ordering: .relaxed) }) {
-            let completed = completed.load(ordering: .relaxed)
-            return completed >= enough
-                || round.isOver && begun.load(ordering: .relaxed) &- completed <= own
+        let hasMoved = waitWhileMoving({ completed.value }) {
+            let completed = completed.value
+            return completed >= enough || round.isOver && begun.value &- completed <= own
         }
         witness.check(hasMoved, "P7.no-setter-waits", "no change is completed while a serial callback blocks")
         guard !round.isOver else { return }
-        if worker == nil { heldByLibrary.add(1, ordering: .relaxed) } else { heldByWriter.add(1, ordering: .relaxed) }
+        (worker == nil ? heldByLibrary : heldByWriter).increment()
     }
 
     func report(_ round: Round) {
-        if heldByWriter.load(ordering: .relaxed) > 0 { round.workers[0].hit(0) }
-        if heldByLibrary.load(ordering: .relaxed) > 0 { round.workers[0].hit(1) }
-        if deliveredForOthers.load(ordering: .relaxed) > 0 { round.workers[0].hit(2) }
+        for (window, tally) in [heldByWriter, heldByLibrary, deliveredForOthers].enumerated() where tally.value > 0 {
+            round.workers[0].hit(window)
+        }
     }
 }
 
