@@ -2,6 +2,9 @@
 
 // How observations under test end, and the checks that belong to each way.
 
+import Glibc
+import Synchronization
+
 extension Worker {
     /// Cancels a subject's observation.
     func cancel(_ subject: Subject) {
@@ -65,5 +68,105 @@ extension Round {
         let holds = waitWhileMoving(progress, until: condition)
         check(holds, invariant, message())
         return holds
+    }
+}
+
+/// A source, and the observations that its place keeps.
+final class KeptSource<Source: Sendable>: Sendable {
+    let source: Source
+    private let kept = Guarded<[EndedSubject]>([])
+
+    init(_ source: Source) { self.source = source }
+
+    var subjects: [EndedSubject] { kept.withLock { $0 } }
+    func keep(_ subject: EndedSubject) { kept.withLock { $0.append(subject) } }
+}
+
+/// An observation whose end is recorded.
+struct EndedSubject: Sendable {
+    let subject: Subject
+    let record: EndRecord
+    /// Whether no listener has come yet.
+    let listensLate: Bool
+
+    /// Adds a listener for an end that is coming: as soon as the closure is destroyed, if that is
+    /// soon.
+    ///
+    /// - Returns: Whether the closure was gone.
+    func listenLate() -> Bool {
+        let (probe, serial, limit) = (subject.probe, subject.probe.serial, nanoseconds() + 5_000_000)
+        while probe.destroyed == 0, probe.serial == serial, nanoseconds() < limit { sched_yield() }
+        record.listen(to: subject.token)
+        return probe.destroyed != 0
+    }
+}
+
+/// The record of one observation's end.
+final class EndRecord: Sendable {
+    /// Callbacks that came after the end.
+    private let callsAfter = Tally()
+    private let isCancelledAlive = Atomic<Bool>(false)
+    /// How many listeners the end has, and how often it was delivered.
+    private let listeners = Tally()
+    private let ends = Atomic<Int>(0)
+    private let reason = Atomic<UInt32>(.max)
+
+    func listen(to token: ObservationToken) {
+        listeners.increment()
+        token.onEnd { [self] end in
+            checkUserCode("onEnd body")
+            reason.store(end.rawValue, ordering: .relaxed)
+            // Release: pairs with the acquires below.
+            ends.add(1, ordering: .releasing)
+        }
+    }
+
+    /// The callback has begun.
+    func noteCall() { if ends.load(ordering: .acquiring) > 0 { callsAfter.increment() } }
+
+    /// The observation was cancelled, and its source is alive: it cannot end by the source's death.
+    func noteCancellation() { isCancelledAlive.store(true, ordering: .relaxed) }
+
+    fileprivate func check(_ round: Round) {
+        let (ends, listeners) = (ends.load(ordering: .acquiring), listeners.value)
+        round.check(ends == listeners, "P12.end-once", "\(listeners) bodies of onEnd were called \(ends) times")
+        let reason = ObservationEnd(rawValue: reason.load(ordering: .relaxed))
+        let text = String(describing: reason)
+        round.check(
+            reason == .sourceDeleted || reason == .cancelled || listeners == 0,
+            "P12.reason",
+            "ended with \(text)"
+        )
+        round.check(
+            reason == .cancelled || !isCancelledAlive.load(ordering: .relaxed),
+            "P12.reason",
+            "cancelled while its source was alive, ended with \(text)"
+        )
+        let after = callsAfter.value
+        round.check(after == 0, "P12.end-last", "received \(after) changes after the end")
+    }
+}
+
+/// The records of a round. They outlive the tokens.
+final class EndRecords: Sendable {
+    private let all = Guarded<[(probe: ProbeReference, serial: UInt64, record: EndRecord)]>([])
+
+    /// Records the end of an observation that `observe` begins.
+    func add(listensLate: Bool = false, _ observe: (EndRecord) -> Subject) -> EndedSubject {
+        let record = EndRecord()
+        let subject = observe(record)
+        all.withLock { $0.append((subject.probe, subject.probe.serial, record)) }
+        if !listensLate { record.listen(to: subject.token) }
+        return EndedSubject(subject: subject, record: record, listensLate: listensLate)
+    }
+
+    /// At rest: each observation has ended once, for a reason that there was; nothing followed, and
+    /// its closure is gone. (P12, P14)
+    func check(_ round: Round) {
+        guard round.violations.isEmpty else { return }
+        for (probe, serial, record) in all.withLock({ $0 }) where probe.serial == serial {
+            record.check(round)
+            round.check(probe.destroyed == 1, "P14.destroyed-once", "destroyed \(probe.destroyed) times")
+        }
     }
 }

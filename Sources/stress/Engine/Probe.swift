@@ -87,6 +87,26 @@ final class Capture: Sendable {
     }
 }
 
+/// An object that does something when it is destroyed.
+final class LastAct: Sendable {
+    private let body: @Sendable () -> Void
+
+    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+
+    deinit {
+        checkUserCode("deinit")
+        body()
+    }
+}
+
+extension ObserverRegistry<UInt64> {
+    /// Observes with a closure that does something when it is destroyed. Only the closure holds
+    /// what does so: the calling thread does not hold the last reference.
+    func observe(atEnd body: @escaping @Sendable () -> Void) -> ObservationToken {
+        observe { [act = LastAct(body)] _ in withExtendedLifetime(act) {} }
+    }
+}
+
 /// Memory for probes, in blocks that are reused in the order of their age: a probe stays readable
 /// for millions of others.
 @safe final class ProbePool: @unchecked Sendable {

@@ -16,30 +16,29 @@ extension Scenario {
         windows: ["called with its owner", "noticed by a notification", "ended as ownerDeleted"]
     ) { round in
         let registry = ObserverRegistry<UInt64>()
-        let ends = Atomic<Int>(0)
-        let begun = Atomic<Int>(0)
+        let (begun, ends) = (Tally(), Tally())
 
         round.load { worker in
             worker.begin("observe with an owner")
             var owner: Owner? = Owner()
-            let probe = ProbeReference.make(serial: worker.uniqueSerial())
-            let capture = Capture(probe)
-            let token = registry.observe(owner: owner!) { owner, _ in
-                guarded(probe) { worker in
-                    worker?.checkAlive(owner, "begins")
-                    worker?.hit(0)
-                    worker?.checkAlive(owner, "ends")
+            let subject = Subject(serial: worker.uniqueSerial()) { call in
+                registry.observe(owner: owner!) { owner, _ in
+                    call { worker in
+                        worker?.checkAlive(owner, "begins")
+                        worker?.hit(0)
+                        worker?.checkAlive(owner, "ends")
+                    }
                 }
-                withExtendedLifetime(capture) {}
             }
-            begun.add(1, ordering: .relaxed)
+            let token = subject.token
+            begun.increment()
             token.onEnd { reason in
                 checkUserCode("onEnd body")
                 if reason == .ownerDeleted { Worker.current?.hit(2) }
-                ends.add(1, ordering: .relaxed)
+                ends.increment()
             }
             worker.begin("notify")
-            let received = worker.pass(registry, watching: probe)
+            let received = worker.pass(registry, watching: subject.probe)
             worker.check(
                 received.watchedCalls == 1,
                 "P13.receives-while-alive",
@@ -58,33 +57,30 @@ extension Scenario {
             } else {
                 worker.begin("notice by notify")
                 owner = nil
-                let silent = worker.pass(registry, watching: probe)
+                let silent = worker.pass(registry, watching: subject.probe)
                 worker.checks += 1
                 if silent.watchedCalls == 0 { worker.hit(1) }
             }
         }
 
         round.checkDeadOwnersAreCounted(registry)
-        let cancelled = Atomic<Int>(0)
+        let mistaken = Tally()
         for _ in 0..<32 {
-            let token = registry.removeByDyingOwner { end in
-                if end == .cancelled { cancelled.add(1, ordering: .relaxed) }
-            }
+            let token = registry.removeByDyingOwner { end in if end == .cancelled { mistaken.increment() } }
             // Not dropped before it has ended: that would cancel it.
             round.check(!token.isActive, "P13.death-noticed", "the token is active after its owner's death")
         }
         round.checkNothingIsKept(registry)
         round.checkRest()
-        let mistaken = cancelled.load(ordering: .relaxed)
         round.check(
-            mistaken == 0,
+            mistaken.value == 0,
             "P13.death-is-no-cancellation",
-            "\(mistaken) observations that dying owners have ended count as cancelled"
+            "\(mistaken.value) observations that dying owners have ended count as cancelled"
         )
         round.check(
-            ends.load(ordering: .relaxed) == begun.load(ordering: .relaxed) || !round.violations.isEmpty,
+            ends.value == begun.value || !round.violations.isEmpty,
             "P12.end-once",
-            "\(begun.load(ordering: .relaxed)) observations, \(ends.load(ordering: .relaxed)) ends"
+            "\(begun.value) observations, \(ends.value) ends"
         )
     }
 }
