@@ -25,4 +25,11 @@ struct StableObservers: Sendable {
             "\(count) standing observers were called \(pass.stableCalls) times, sum of their numbers \(pass.stableSum)"
         )
     }
+
+    /// At rest: no other observer is left. (P1)
+    func checkRest(_ round: Round, _ registry: ObserverRegistry<UInt64>) {
+        let found = registry.observationCount
+        round.check(found == count, "P1.count-at-rest", "\(found) observers, \(count) expected")
+        withExtendedLifetime(tokens) { round.checkRest(liveObservers: count) }
+    }
 }

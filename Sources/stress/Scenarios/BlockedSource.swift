@@ -2,7 +2,6 @@
 
 import Dispatch
 import Glibc
-import Synchronization
 
 extension Scenario {
     /// The deinitialisers of one source block all threads that the source may occupy. Meanwhile a
@@ -20,14 +19,15 @@ extension Scenario {
         unfit: [.thread, .address]
     ) { round in
         let gate = DispatchSemaphore(value: 0)
-        let begun = Count()
-        let retired = Count()
+        let (begun, retired) = (Tally(), Tally())
         let registry = ObserverRegistry<UInt64>()
         // More closures than the library may have deinit threads.
         let count = 300
         for _ in 0..<count {
-            // Only the closure holds it: this thread must not hold the last reference.
-            registry.observe { [capture = Gated(gate, begun)] _ in withExtendedLifetime(capture) {} }.cancel()
+            registry.observe(atEnd: {
+                begun.increment()
+                gate.wait()
+            }).cancel()
         }
         // The source may occupy half of the library's 256 threads; the rest serves other sources. A
         // blocked thread has taken several closures. Another thread must destroy the others.
@@ -51,18 +51,15 @@ extension Scenario {
                 let other = ObserverRegistry<UInt64>()
                 let subject = worker.observe(other)
                 worker.pass(other, watching: subject.probe)
-                worker.begin("cancel")
-                subject.probe.markEnding()
-                subject.token.cancel()
+                worker.cancel(subject)
                 guard worker.generator.oneIn(64) else { return }
-                let isDestroyed = worker.wait { subject.probe.destroyed != 0 }
-                worker.check(isDestroyed, "P14.others-are-destroyed", "not destroyed after ten seconds")
+                worker.awaitDestruction(subject.probe, "P14.others-are-destroyed")
                 worker.hit(0)
             },
         ])
 
         // Half of the backlog that all sources share, items on their way, and a hundred a second.
-        let most = 32_768 + 3 * 4_096 + Int((nanoseconds() - start) / 10_000_000) + 10
+        let most = 32_768 + 3 * 4_096 + (nanoseconds() - start) / 10_000_000 + 10
         round.check(
             retired.value <= most,
             "P16.blocked-source-pauses",
@@ -71,26 +68,4 @@ extension Scenario {
         for _ in 0..<count { gate.signal() }
         round.checkRest()
     }
-}
-
-/// An object whose deinit waits at the gate.
-private final class Gated: Sendable {
-    private let gate: DispatchSemaphore
-    private let begun: Count
-
-    init(_ gate: DispatchSemaphore, _ begun: Count) { (self.gate, self.begun) = (gate, begun) }
-
-    deinit {
-        checkUserCode("deinit")
-        begun.increment()
-        gate.wait()
-    }
-}
-
-private final class Count: Sendable {
-    private let count = Atomic<Int>(0)
-
-    // Relaxed, both: the count is compared with bounds that leave room.
-    func increment() { count.add(1, ordering: .relaxed) }
-    var value: Int { count.load(ordering: .relaxed) }
 }

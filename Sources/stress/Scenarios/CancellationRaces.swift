@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
-
 extension Scenario {
     /// Threads fight over a few observations whose callbacks take their time, and end them in every
     /// way there is.
@@ -46,10 +44,8 @@ extension Scenario {
                 worker.cancelAndWait(subject)
             case 6:
                 guard let subject = slot.content else { return }
-                worker.begin("cancel")
                 if subject.probe.isEnding { worker.hit(1) }
-                subject.probe.markEnding()
-                subject.token.cancel()
+                worker.cancel(subject)
                 worker.check(!subject.token.isActive, "P8.inactive-after-cancel", "the token is active after cancel()")
             default:
                 worker.end(slot.exchange(nil))
@@ -82,8 +78,7 @@ extension Worker {
         subject.probe.markEnding()
         if generator.oneIn(2) {
             begin("cancelAndWait in a callback")
-            let outcome = subject.token.cancelAndWaitBlocking()
-            check(outcome == .deferred, "P9.deferred-in-callback", "cancelAndWait in a callback returned \(outcome)")
+            cancelAndWaitWithin(subject.token)
             check(!subject.token.isActive, "P8.inactive-after-cancel", "the token is active after cancelAndWait")
             hit(2)
         } else {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import Synchronization
 
 extension Scenario {
     /// Captures whose deinit uses the library, or blocks.
@@ -23,47 +22,44 @@ extension Scenario {
         let registry = ObserverRegistry<UInt64>()
         let other = ObserverRegistry<UInt64>()
         let standing = other.observe { _ in checkUserCode("callback") }
-        let reentered = Atomic<Int>(0)
-        let blocked = Atomic<Int>(0)
+        let (reentered, blocked) = (Tally(), Tally())
         let delays = TimedBound("P14.prompt", limit: 100_000_000, window: 3)
 
         round.load { worker in
             worker.begin("observe")
             let kind = worker.generator.below(400)
-            let watched = Guarded<ProbeReference?>(nil)
-            let box = Box(watched)
+            let own = Guarded<ProbeReference?>(nil)
             let subject = worker.observe(
                 registry,
                 atEnd: {
-                    box.checkPlace(round)
+                    checkPlace(of: own, round)
                     switch kind {
                     case 0:
                         usleep(10_000)
-                        blocked.add(1, ordering: .relaxed)
+                        blocked.increment()
                     case 1..<100:
                         checkReentry(round, other)
-                        reentered.add(1, ordering: .relaxed)
+                        reentered.increment()
                     default:
                         break
                     }
                 }
             )
-            box.fill(subject.probe)
+            own.withLock { $0 = subject.probe }
             worker.begin("notify")
             worker.pass(registry)
             if worker.generator.oneIn(3) {
                 worker.cancelAndWait(subject)
                 worker.hit(2)
             } else {
-                worker.begin("cancel")
-                subject.probe.markEnding()
-                subject.token.cancel()
-                worker.awaitDestruction(of: subject.probe, every: 64, delays)
+                worker.cancel(subject)
+                guard worker.generator.oneIn(64) else { return }
+                worker.awaitDestruction(subject.probe, "P14.destroyed-once", delays)
             }
         }
 
-        if reentered.load(ordering: .relaxed) > 0 { round.workers.first?.hit(0) }
-        if blocked.load(ordering: .relaxed) > 0 { round.workers.first?.hit(1) }
+        if reentered.value > 0 { round.workers.first?.hit(0) }
+        if blocked.value > 0 { round.workers.first?.hit(1) }
         delays.judge(round, "half of the closures were destroyed later after the end than")
         round.workers.first?.checkEndsAtRest(of: registry, round)
         standing.cancelAndWaitBlocking()
@@ -71,23 +67,15 @@ extension Scenario {
     }
 }
 
-/// Lets the deinit of a capture see to which closure it belonged.
-private final class Box: Sendable {
-    private let probe: Guarded<ProbeReference?>
-
-    init(_ probe: Guarded<ProbeReference?>) { self.probe = probe }
-
-    func fill(_ reference: ProbeReference) { probe.withLock { $0 = reference } }
-
-    /// Checks that a thread of the scenario destroys only the closure for which it waits. (P5)
-    func checkPlace(_ round: Round) {
-        guard let worker = Worker.current, let probe = probe.withLock({ $0 }) else { return }
-        round.check(
-            worker.waitsFor == probe,
-            "P5.not-on-the-canceller",
-            "thread \(worker.index), at \(worker.currentStep), destroys a closure that it does not wait for"
-        )
-    }
+/// In the deinit of a capture: a thread of the scenario destroys only the closure for which it
+/// waits. (P5)
+private func checkPlace(of own: Guarded<ProbeReference?>, _ round: Round) {
+    guard let worker = Worker.current, let probe = own.withLock({ $0 }) else { return }
+    round.check(
+        worker.waitsFor == probe,
+        "P5.not-on-the-canceller",
+        "thread \(worker.index), at \(worker.currentStep), destroys a closure that it does not wait for"
+    )
 }
 
 /// Uses the library from a deinit that the library runs. A wait there returns `.deferred`. (P5, P9)
@@ -108,41 +96,10 @@ extension Worker {
         let delays = TimedBound("P14.prompt", limit: 100_000_000, window: 3)
         for _ in 0..<4 {
             usleep(150_000)
-            let isDestroyed = Destroyed()
-            registry.observe { [capture = MarkedCapture(isDestroyed)] _ in withExtendedLifetime(capture) {} }.cancel()
-            _ = wait(delays) { isDestroyed.flag.load(ordering: .acquiring) }
+            let destroyed = Tally()
+            registry.observe(atEnd: { destroyed.increment() }).cancel()
+            _ = wait(delays) { destroyed.value > 0 }
         }
         delays.judge(round, "at rest half of the closures were destroyed later after the end than")
-    }
-}
-
-/// Whether a capture is destroyed.
-private final class Destroyed: Sendable {
-    let flag = Atomic<Bool>(false)
-}
-
-private final class MarkedCapture: Sendable {
-    private let isDestroyed: Destroyed
-
-    init(_ isDestroyed: Destroyed) { self.isDestroyed = isDestroyed }
-
-    deinit { isDestroyed.flag.store(true, ordering: .releasing) }
-}
-
-extension Worker {
-    /// Once in `times` calls waits, without using the library, until a closure is destroyed, and
-    /// records how long it took. (P14)
-    fileprivate func awaitDestruction(
-        of probe: ProbeReference,
-        every times: UInt64,
-        _ bound: TimedBound
-    ) {
-        guard generator.oneIn(times) else { return }
-        let isDestroyed = wait(bound) { probe.destroyed != 0 }
-        check(
-            isDestroyed && probe.destroyed <= 1,
-            "P14.destroyed-once",
-            "destroyed \(probe.destroyed) times ten seconds after the end"
-        )
     }
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
-
 extension Scenario {
     /// Two callbacks cancel each other, and wait: a callback that waited for the other would wait
     /// for ever.
@@ -15,51 +13,32 @@ extension Scenario {
         windows: ["both callbacks at once", "waited for from outside meanwhile"],
         leastThreads: 3
     ) { round in
-        let left = ObserverRegistry<UInt64>()
-        let right = ObserverRegistry<UInt64>()
-        let current = Guarded<Pair?>(nil)
+        let registries = [ObserverRegistry<UInt64>(), ObserverRegistry<UInt64>()]
+        let current = Place<Pair>()
 
         round.load { worker in
             switch worker.generator.below(6) {
             case 0:
                 worker.begin("replace")
-                let pair = worker.makePair(left, right)
-                let previous = current.withLock { current in
-                    defer { current = pair }
-                    return current
-                }
-                guard let previous, let subjects = previous.subjects else { return }
-                if subjects.0.probe.isRunning || subjects.1.probe.isRunning { worker.hit(1) }
-                worker.cancelAndWait(subjects.0)
-                worker.cancelAndWait(subjects.1)
+                guard let previous = current.exchange(worker.makePair(registries)) else { return }
+                let subjects = previous.subjects
+                if subjects.contains(where: \.probe.isRunning) { worker.hit(1) }
+                for subject in subjects { worker.cancelAndWait(subject) }
                 previous.clear()
             case 1...2:
                 worker.begin("notify left")
-                worker.pass(left)
+                worker.pass(registries[0])
             case 3...4:
                 worker.begin("notify right")
-                worker.pass(right)
+                worker.pass(registries[1])
             default:
-                guard let subjects = current.withLock({ $0 })?.subjects else { return }
-                worker.cancelAndWait(worker.generator.oneIn(2) ? subjects.0 : subjects.1)
+                guard let subject = current.content?.subjects.randomElement(using: &worker.generator) else { return }
+                worker.cancelAndWait(subject)
             }
         }
 
-        if let pair = current.withLock({ $0 }) {
-            if let subjects = pair.subjects {
-                for subject in [subjects.0, subjects.1] {
-                    round.check(
-                        subject.token.cancelAndWaitBlocking() == .finished,
-                        "P9.outcome",
-                        "not finished at rest"
-                    )
-                    round.check(
-                        subject.probe.destroyed == 1,
-                        "P9.closure-destroyed",
-                        "destroyed \(subject.probe.destroyed) times"
-                    )
-                }
-            }
+        if let pair = current.content {
+            for subject in pair.subjects { round.finish(subject) }
             pair.clear()
         }
         round.checkRest()
@@ -68,38 +47,40 @@ extension Scenario {
 
 /// Two observations. Each ends the other when it is called.
 private final class Pair: Sendable {
-    private let content = Guarded<(Subject, Subject)?>(nil)
+    private let content = Guarded<[Subject]>([])
 
-    var subjects: (Subject, Subject)? { content.withLock { $0 } }
-    func fill(_ first: Subject, _ second: Subject) { content.withLock { $0 = (first, second) } }
+    var subjects: [Subject] { content.withLock { $0 } }
 
     /// Breaks the cycle: closure, pair, token.
-    func clear() {
-        // Moved out under the lock, released outside it.
+    func clear() { exchange([]) }
+
+    /// What was there is released outside the lock.
+    func exchange(_ subjects: [Subject]) {
         _ = content.withLock { content in
-            defer { content = nil }
+            defer { content = subjects }
             return content
         }
     }
 }
 
 extension Worker {
-    fileprivate func makePair(_ left: ObserverRegistry<UInt64>, _ right: ObserverRegistry<UInt64>) -> Pair {
+    fileprivate func makePair(_ registries: [ObserverRegistry<UInt64>]) -> Pair {
         let pair = Pair()
-        let first = observe(left) { worker, _ in worker?.endOther(of: pair, isFirst: true) }
-        let second = observe(right) { worker, _ in worker?.endOther(of: pair, isFirst: false) }
-        pair.fill(first, second)
+        let subjects = registries.enumerated().map { index, registry in
+            observe(registry) { worker, _ in worker?.end(1 - index, of: pair) }
+        }
+        pair.exchange(subjects)
         return pair
     }
 
-    fileprivate func endOther(of pair: Pair, isFirst: Bool) {
-        guard let subjects = pair.subjects else { return }
-        let other = isFirst ? subjects.1 : subjects.0
+    fileprivate func end(_ index: Int, of pair: Pair) {
+        let subjects = pair.subjects
+        guard !subjects.isEmpty else { return }
+        let other = subjects[index]
         // Gives the other callback the time to begin.
         for _ in 0..<20 where !other.probe.isRunning { spin(nanoseconds: 500) }
         if other.probe.isRunning { hit(0) }
         begin("cancelAndWait of the other")
-        let outcome = other.token.cancelAndWaitBlocking()
-        check(outcome == .deferred, "P9.deferred-in-callback", "cancelAndWait in a callback returned \(outcome)")
+        cancelAndWaitWithin(other.token)
     }
 }

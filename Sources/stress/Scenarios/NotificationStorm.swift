@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
-
 extension Scenario {
     /// Most threads notify without a pause; the others register and cancel in bulk, so that tables
     /// grow and shrink under walks.
@@ -19,20 +17,18 @@ extension Scenario {
         let registry = ObserverRegistry<UInt64>()
         let stable = StableObservers(registry, count: 8)
         let cancelled = Announcement()
-        let registrations = Atomic<UInt64>(0)
-        let cancellations = Atomic<UInt64>(0)
+        let (registrations, cancellations) = (Tally(), Tally())
         let churners = max(1, round.threads / 3)
 
         round.load([
             Round.Role(threads: round.threads - churners) { worker in
                 worker.begin("notify")
-                // Relaxed: hints for the windows.
-                let before = (registrations.load(ordering: .relaxed), cancellations.load(ordering: .relaxed))
+                let before = (registrations.value, cancellations.value)
                 let received = worker.pass(registry)
                 stable.check(received, worker)
                 if received.calls >= 64 { worker.hit(0) }
-                if registrations.load(ordering: .relaxed) != before.0 { worker.hit(1) }
-                if cancellations.load(ordering: .relaxed) != before.1 { worker.hit(2) }
+                if registrations.value != before.0 { worker.hit(1) }
+                if cancellations.value != before.1 { worker.hit(2) }
                 if worker.operations & 7 == 0 { worker.checkCancelled(cancelled, registry) }
             },
             Round.Role(threads: churners) { worker in
@@ -41,26 +37,19 @@ extension Scenario {
                 for _ in 0..<count {
                     worker.begin("observe")
                     subjects.append(worker.observe(registry))
-                    registrations.add(1, ordering: .relaxed)
+                    registrations.increment()
                 }
                 worker.begin("notify bulk")
                 let watched = subjects[worker.generator.below(count)].probe
                 let received = worker.pass(registry, watching: watched)
                 stable.check(received, worker)
-                worker.check(
-                    received.watchedCalls == 1,
-                    "P1.bulk-receives",
-                    "called \(received.watchedCalls) times, expected once"
-                )
-                worker.check(
-                    received.calls >= count,
-                    "P1.bulk-receives",
-                    "\(received.calls) calls for \(count) own observers"
-                )
+                worker.checkWatched(received, 1, "P1.bulk-receives")
+                let calls = received.calls
+                worker.check(calls >= count, "P1.bulk-receives", "\(calls) calls for \(count) own observers")
                 subjects.shuffle(using: &worker.generator)
                 for subject in subjects {
                     worker.begin("end")
-                    cancellations.add(1, ordering: .relaxed)
+                    cancellations.increment()
                     subject.probe.markEnding()
                     if worker.generator.oneIn(16) {
                         worker.cancelAndWait(subject)
@@ -72,11 +61,6 @@ extension Scenario {
             },
         ])
 
-        round.check(
-            registry.observationCount == stable.count,
-            "P1.count-at-rest",
-            "\(registry.observationCount) observers, \(stable.count) expected"
-        )
-        withExtendedLifetime(stable) { round.checkRest(liveObservers: stable.count) }
+        stable.checkRest(round, registry)
     }
 }

@@ -39,11 +39,7 @@ extension Scenario {
             }
             worker.begin("notify")
             let received = worker.pass(registry, watching: subject.probe)
-            worker.check(
-                received.watchedCalls == 1,
-                "P13.receives-while-alive",
-                "called \(received.watchedCalls) times with its owner alive"
-            )
+            worker.checkWatched(received, 1, "P13.receives-while-alive")
             withExtendedLifetime(owner) {}
             if worker.generator.oneIn(2) {
                 worker.begin("drop the owner")

@@ -30,32 +30,19 @@ extension Scenario {
             let received = worker.pass(registry, watching: probe)
             if registered.seen != lastRegistered { worker.hit(0) }
             stable.check(received, worker)
-            worker.check(
-                received.watchedCalls == 1,
-                "P1.own-observer-receives",
-                "called \(received.watchedCalls) times, expected once"
-            )
+            worker.checkWatched(received, 1, "P1.own-observer-receives")
             worker.checkAnnounced(registered, registry, stable, window: 1)
 
             let isReleased = worker.end(&kept, cancelled)
             worker.begin("notify after the end")
             let silent = worker.pass(registry, watching: probe)
             stable.check(silent, worker)
-            worker.check(
-                silent.watchedCalls == 0,
-                isReleased ? "P10.silent-after-release" : "P8.silent-after-cancel",
-                "called after the end of its observation"
-            )
+            worker.checkWatched(silent, 0, isReleased ? "P10.silent-after-release" : "P8.silent-after-cancel")
             worker.checkCancelled(cancelled, registry, window: 2)
             worker.checkBacklog()
         }
 
-        round.check(
-            registry.observationCount == stable.count,
-            "P1.count-at-rest",
-            "\(registry.observationCount) observers, \(stable.count) expected"
-        )
-        withExtendedLifetime(stable) { round.checkRest(liveObservers: stable.count) }
+        stable.checkRest(round, registry)
     }
 }
 
@@ -76,9 +63,7 @@ extension Worker {
             cancelled.show(probe)
             return true
         default:
-            begin("cancel")
-            probe.markEnding()
-            subject!.token.cancel()
+            cancel(subject!)
             cancelled.show(probe)
             return false
         }
@@ -99,11 +84,7 @@ extension Worker {
         stable.check(received, self)
         if probe.isEnding || probe.serial != serial { return }
         hit(window)
-        check(
-            received.watchedCalls == 1,
-            "P1.announced-observer-receives",
-            "called \(received.watchedCalls) times, expected once"
-        )
+        checkWatched(received, 1, "P1.announced-observer-receives")
     }
 
     /// An observer whose cancellation another thread has announced before this pass does not
@@ -113,10 +94,15 @@ extension Worker {
         begin("notify after another's cancel")
         let received = pass(registry, watching: probe)
         if let window { hit(window) }
+        checkWatched(received, 0, "P8.silent-after-cancel-elsewhere")
+    }
+
+    /// Checks how often a pass has called the observer that it watched.
+    func checkWatched(_ pass: PassRecord, _ expected: Int, _ invariant: StaticString) {
         check(
-            received.watchedCalls == 0,
-            "P8.silent-after-cancel-elsewhere",
-            "called after cancel() had returned on another thread"
+            pass.watchedCalls == expected,
+            invariant,
+            "an observer was called \(pass.watchedCalls) times, \(expected) expected"
         )
     }
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import Synchronization
 
 extension Scenario {
     /// Thousands of closures of one source are slow to be destroyed: those of others are not behind
@@ -47,18 +46,11 @@ extension Scenario {
                 let registry = ObserverRegistry<UInt64>()
                 let subject = worker.observe(registry)
                 worker.pass(registry, watching: subject.probe)
-                let (pending, before) = (source.pending, source.deaths)
+                let (pending, before) = (source.pending, source.dead.value)
                 guard pending > SlowSource.mostPending / 2 else { return }
-                worker.begin("cancel")
-                subject.probe.markEnding()
-                subject.token.cancel()
-                let isDestroyed = worker.wait { subject.probe.destroyed != 0 }
-                worker.check(
-                    isDestroyed && subject.probe.destroyed == 1,
-                    "P14.destroyed-once",
-                    "not destroyed ten seconds after the end"
-                )
-                shares.withLock { $0.record(UInt64(100 * (source.deaths - before) / pending)) }
+                worker.cancel(subject)
+                worker.awaitDestruction(subject.probe, "P14.destroyed-once")
+                shares.withLock { $0.record(100 * (source.dead.value - before) / pending) }
                 worker.hit(0)
             },
         ])
@@ -79,54 +71,42 @@ extension Scenario {
 
 /// Closures whose destruction takes its time.
 private final class SlowSource: Sendable {
-    static let mostPending = 4_000
-    private let ended = Atomic<Int>(0)
-    private let dead = Atomic<Int>(0)
+    static let mostPending: UInt64 = 4_000
+    private let ended = Tally()
+    let dead = Tally()
 
-    // Relaxed, all: the checks allow for much more than what they may be off.
-    var deaths: Int { dead.load(ordering: .relaxed) }
-    var pending: Int { ended.load(ordering: .relaxed) - deaths }
+    /// It may be off by what other threads are counting: the checks allow for much more.
+    var pending: UInt64 {
+        let dead = dead.value
+        return max(ended.value, dead) - dead
+    }
 
     func endOne(of registry: ObserverRegistry<UInt64>) {
-        let die: @Sendable () -> Void = { [self] in
+        registry.observe(atEnd: { [dead] in
             usleep(5_000)
-            dead.add(1, ordering: .relaxed)
-        }
-        // Only the closure holds it: this thread must not hold the last reference.
-        registry.observe { [capture = Death(die)] _ in withExtendedLifetime(capture) {} }.cancel()
-        ended.add(1, ordering: .relaxed)
+            dead.increment()
+        }).cancel()
+        ended.increment()
     }
 }
 
 /// Closures in a chain: each owns the token of the next.
 private final class Chain: Sendable {
-    private let length: Int
-    private let dead = Atomic<Int>(0)
+    private let length: UInt64
+    private let dead = Tally()
 
-    init(length: Int) { self.length = length }
+    init(length: UInt64) { self.length = length }
 
-    var isDestroyed: Bool { dead.load(ordering: .acquiring) == length }
+    var isDestroyed: Bool { dead.value == length }
 
     /// Makes the chain, and drops its beginning.
     func destroy() {
         let registry = ObserverRegistry<UInt64>()
         var token: ObservationToken?
         for _ in 0..<length {
-            let (capture, next) = (Death { [self] in dead.add(1, ordering: .releasing) }, token)
-            token = registry.observe { _ in withExtendedLifetime((capture, next)) {} }
+            let (act, next) = (LastAct { [dead] in dead.increment() }, token)
+            token = registry.observe { _ in withExtendedLifetime((act, next)) {} }
         }
         token = nil
-    }
-}
-
-/// Does something when it is destroyed.
-private final class Death: Sendable {
-    private let body: @Sendable () -> Void
-
-    init(_ body: @escaping @Sendable () -> Void) { self.body = body }
-
-    deinit {
-        checkUserCode("deinit")
-        body()
     }
 }

@@ -51,10 +51,10 @@ extension Scenario {
                     worker.cancelAndWait(subject, worker.generator.oneIn(8) ? waits : nil)
                     worker.hit(0)
                 } else {
-                    worker.begin("cancel")
-                    subject.probe.markEnding()
-                    subject.token.cancel()
-                    worker.awaitOthers(subject.probe, delays)
+                    worker.cancel(subject)
+                    guard worker.generator.oneIn(256) else { continue }
+                    worker.awaitDestruction(subject.probe, "P7.others-are-destroyed", delays)
+                    worker.hit(1)
                 }
             }
             worker.checkBacklog()
@@ -86,14 +86,5 @@ extension Worker {
         let (start, inLine) = (nanoseconds(), QueueTimes.own)
         cancelAndWait(subject)
         bound.record(nanoseconds() - start, inLine: QueueTimes.own - inLine)
-    }
-
-    /// Now and then waits until a closure is destroyed although a callback beside it is stuck. (P7,
-    /// P14)
-    fileprivate func awaitOthers(_ probe: ProbeReference, _ bound: TimedBound) {
-        guard generator.oneIn(256) else { return }
-        let isDestroyed = wait(bound) { probe.destroyed != 0 }
-        check(isDestroyed, "P7.others-are-destroyed", "not destroyed ten seconds after the end")
-        hit(1)
     }
 }

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
-
 extension Scenario {
     /// Threads that live for a few notifications.
     static let threadChurn = Scenario(
@@ -17,25 +15,24 @@ extension Scenario {
         let burst = 4
         let standing = registry.observe { _ in checkUserCode("callback") }
         let before = ConcurrentObserveDiagnostics.current().threadRecords
-        let started = Atomic<Int>(0)
+        let started = Tally()
 
         round.load { worker in
             worker.begin("burst")
             concurrently(burst) { index in
-                let calls = Atomic<Int>(0)
-                let counter = Counter(calls)
-                let token = registry.observe { _ in counter.increment() }
+                let calls = Tally()
+                let token = registry.observe { _ in calls.increment() }
                 registry.notify(UInt64(index))
                 round.check(
-                    counter.value >= 1,
+                    calls.value >= 1,
                     "P17.exiting-thread-receives",
                     "an observer missed its own thread's event"
                 )
                 if index == 0 { token.cancelAndWaitBlocking() }
             }
-            started.add(burst, ordering: .relaxed)
+            started += UInt64(burst)
             worker.checks += UInt64(burst)
-            if started.load(ordering: .relaxed) >= 100 { worker.hit(0) }
+            if started.value >= 100 { worker.hit(0) }
         }
 
         standing.cancelAndWaitBlocking()
@@ -46,16 +43,7 @@ extension Scenario {
         round.check(
             records <= bound,
             "P17.records-return",
-            "\(records) thread records after \(started.load(ordering: .relaxed)) threads, at most \(bound) at once"
+            "\(records) thread records after \(started.value) threads, at most \(bound) at once"
         )
     }
-}
-
-private final class Counter: Sendable {
-    private let count: Atomic<Int>
-
-    init(_ count: consuming Atomic<Int>) { self.count = count }
-
-    func increment() { count.add(1, ordering: .relaxed) }
-    var value: Int { count.load(ordering: .relaxed) }
 }
