@@ -47,7 +47,8 @@ extension Worker {
         let token = property.removingDuplicates().observe(delivery: delivery) { _ in calls.increment() }
         kept.withLock { $0 = token }
         property.value = Comparison { kept.withLock { $0 }?.cancel() }
-        check(calls.value == 0, "P8.silent-after-comparison", "\(calls.value) calls after a comparison that has cancelled")
+        let count = calls.value
+        check(count == 0, "P8.silent-after-comparison", "\(count) calls after a comparison that has cancelled")
         kept.withLock { $0 = nil }
     }
 }

@@ -65,7 +65,8 @@ private final class Sources: Sendable {
     let deliveries: [(OrderedDelivery, isOnPath: Bool)]
 
     init() {
-        let (stage, queue) = (OrderedDelivery.stage(Stage()), OrderedDelivery.queue(DispatchQueue(label: "stress.cancelled")))
+        let stage = OrderedDelivery.stage(Stage())
+        let queue = OrderedDelivery.queue(DispatchQueue(label: "stress.cancelled"))
         deliveries = [
             (.serial, false), (queue, false), (.actor(Listener()), false), (.actor(Listener()), false),
             (stage, false), (.isolated, false), (queue, true), (.serial, true), (stage, true),
@@ -106,13 +107,11 @@ private struct Ending {
         let state = EndState()
         let body = state.body(worker.round, endsItself: way == .fromWithin)
         subject = Subject(serial: worker.uniqueSerial()) { call in
-            isOnPath
-                ? delivery.observe(sources.root.property(\.end.value), options: options, buffering: buffering) { arrival in
-                    call { _ in body(arrival) }
-                }
-                : delivery.observe(sources.property, options: options, buffering: buffering, handsOut: true) { arrival in
-                    call { _ in body(arrival) }
-                }
+            let called: EndState.Body = { arrival in call { _ in body(arrival) } }
+            let path = sources.root.property(\.end.value)
+            return isOnPath
+                ? delivery.observe(path, options: options, buffering: buffering, called)
+                : delivery.observe(sources.property, options: options, buffering: buffering, handsOut: true, called)
         }
         (self.state, self.isOnPath) = (state, isOnPath)
     }
@@ -128,7 +127,7 @@ private struct Ending {
             worker.begin("await cancelAndWait")
             let (outcome, destroyed) = AwaitedTask { [subject] in await subject.awaitEnd() }.result()
             worker.check(outcome == .finished, "P9.async-outcome", "await cancelAndWait() returned \(outcome)")
-            worker.check(destroyed == 1, "P9.closure-destroyed", "the closure was destroyed \(destroyed) times at the return")
+            worker.check(destroyed == 1, "P9.closure-destroyed", "destroyed \(destroyed) times at the return")
         case .cancel, .fromWithin:
             worker.begin("cancel")
             subject.token.cancel()
@@ -157,10 +156,9 @@ private final class EndState: Sendable {
     /// The version when `cancel` had returned.
     let lastVersion = Atomic<UInt64>(.max)
 
-    func body(
-        _ round: Round,
-        endsItself: Bool
-    ) -> @Sendable (OrderedDelivery.Arrival<TrackedValue>) -> Void {
+    typealias Body = @Sendable (OrderedDelivery.Arrival<TrackedValue>) -> Void
+
+    func body(_ round: Round, endsItself: Bool) -> Body {
         { [self] arrival in
             check(arrival.change, round.violations)
             if arrival.change.version & 7 == 0 { usleep(50) }

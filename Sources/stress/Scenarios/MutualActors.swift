@@ -47,10 +47,8 @@ private final class Game: Sendable {
         // The right one answers to itself, too: its observer changes what it observes.
         let isSelfish = worker.generator.oneIn(2)
         (isSerial, hasReentered) = (first == 0 || second == 0, isSelfish && second == 0)
-        let toLeft = Self.follow("left", left, Self.deliveries[first], worker.round) { [weak right] new in
-            right?.raise(to: new)
-        }
-        let toRight = Self.follow("right", right, Self.deliveries[second], worker.round) { [weak left, weak right] new in
+        let toLeft = Self.follow("left", left, first, worker.round) { [weak right] new in right?.raise(to: new) }
+        let toRight = Self.follow("right", right, second, worker.round) { [weak left, weak right] new in
             guard new < Self.moves else { return }
             left?.raise(to: new + 1)
             if isSelfish { right?.raise(to: new + 1) }
@@ -61,12 +59,12 @@ private final class Game: Sendable {
     private static func follow(
         _ name: String,
         _ property: Observed<UInt64>,
-        _ delivery: OrderedDelivery,
+        _ delivery: Int,
         _ round: Round,
         answering body: @escaping @Sendable (UInt64) -> Void
     ) -> Follower {
         let (witness, depth) = (OrderedWitness(name, round), Tally())
-        let token = delivery.observe(property) { arrival in
+        let token = deliveries[delivery].observe(property) { arrival in
             witness.check(depth.increment() == 1, "P6.not-nested", "a callback began before the last one had returned")
             witness.receive(arrival.change) { body(arrival.change.new) }
             depth -= 1
