@@ -234,6 +234,7 @@ let package = Package(
             dependencies: ["ConcurrentObserve", "ConcurrentObserveInspection", "ConcurrentObserveTesting", "HeapSize"],
             swiftSettings: settings
         ),
+        .testTarget(name: "StressKitTests", dependencies: ["StressKit"], swiftSettings: settings),
         .testTarget(
             name: "StressTests",
             dependencies: ["stress"],
@@ -325,7 +326,7 @@ if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "traits" {
 // liburcu.
 if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "backend" {
     package.products.removeAll { $0.name == "stress" }
-    package.targets.removeAll { ["stress", "StressTests"].contains($0.name) }
+    package.targets.removeAll { ["stress", "StressKitTests", "StressTests"].contains($0.name) }
     package.targets.first { $0.name == "ConcurrentObserveTests" }?.exclude = [
         "Binding", "Delivery", "DeliveryArticleTests.swift", "Derivation", "MigrationTests.swift",
         "Testing", "Transaction",
@@ -352,8 +353,8 @@ if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "etcd" || hasSeededBugs {
     ]
 }
 
-// `stress` and the tests look into /proc, fork, and limit the address space.
+// `stress`, its kits and the tests look into /proc, fork, and limit the address space.
 #if !os(Linux)
-package.products.removeAll { $0.name == "stress" }
-package.targets.removeAll { $0.type == .test || ["stress", "HeapSize"].contains($0.name) }
+package.products.removeAll { ["stress", "StressKit", "ExplorerKit"].contains($0.name) }
+package.targets.removeAll { $0.type == .test || ["stress", "StressKit", "ExplorerKit", "HeapSize"].contains($0.name) }
 #endif

@@ -58,7 +58,7 @@ run_tests() { # file
         rows+="${rows:+, }{\"mutant\": \"$name\", \"engine\": \"tests\", \"scenario\": \"ConcurrentObserveTests\", \"seed\": 0, $catcher"
         rows+="\"verdict\": \"$verdict\", \"seconds\": $seconds}"
     done < <("$stress" calibrate --list-tests)
-    printf '{"schemaVersion": 2, "command": "tests", "exitCode": %d, "seconds": 0, "kills": [%s]}\n' "$worst" "$rows" >"$1"
+    printf '{"schemaVersion": 3, "command": "tests", "exitCode": %d, "seconds": 0, "kills": [%s]}\n' "$worst" "$rows" >"$1"
 }
 
 # Tests are filtered by suite and function, not by display name.

@@ -150,12 +150,12 @@ struct CalibrationTests {
         defer { try? FileManager.default.removeItem(at: folder) }
         let kills = folder.appendingPathComponent("kills.json")
         let text = """
-            {"schemaVersion": 2, "command": "x", "exitCode": 0, "seconds": 1, "kills": [
+            {"schemaVersion": 3, "command": "x", "exitCode": 0, "seconds": 1, "kills": [
                 {"mutant": "bug", "engine": "litmus", "scenario": "row", "seed": 0, "verdict": "killed", "seconds": 0.004}
             ]}
             """
         try Data(text.utf8).write(to: kills)
-        var report = try Report(contentsOf: kills.path)
+        var report = try CommandReport(contentsOf: kills.path)
         report.trials = [trial(KnownDefect.all[2].name, "crash")]
         let page = EngineFigures.markdown(report, measured: Date(timeIntervalSince1970: 0))
         #expect(page.contains("; 1970-01-01T00:00:00Z.\n"))

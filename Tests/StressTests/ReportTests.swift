@@ -9,17 +9,18 @@ import Testing
 import FoundationXML
 #endif
 
-extension Harness.ReportTests {
+@Suite("Reports")
+struct ReportTests {
     @Test("A report that is written and read again renders the same")
     func roundTrip() throws {
         let folder = try Folder()
         let report = Sample.report()
         try report.json.write(to: folder.file("a.json"))
-        let again = try Report(contentsOf: folder.file("a.json").path)
+        let again = try CommandReport(contentsOf: folder.file("a.json").path)
         #expect(try again.json == report.json)
-        #expect(RunReport.text(again) == RunReport.text(report))
-        #expect(HTMLReport.text(again) == HTMLReport.text(report))
-        #expect(JUnitReport.text(again) == JUnitReport.text(report))
+        #expect(RunReport.text(again.run) == RunReport.text(report.run))
+        #expect(again.html == report.html)
+        #expect(again.junit == report.junit)
     }
 
     @Test("A file that is no report, or has another schema, is refused in a line")
@@ -27,8 +28,8 @@ extension Harness.ReportTests {
         let folder = try Folder()
         func message(_ text: String?) throws -> String {
             if let text { try Data(text.utf8).write(to: folder.file("b.json")) }
-            do throws(Report.Failure) {
-                _ = try Report(contentsOf: folder.file(text == nil ? "missing.json" : "b.json").path)
+            do throws(CommandReport.Failure) {
+                _ = try CommandReport(contentsOf: folder.file(text == nil ? "missing.json" : "b.json").path)
                 return ""
             } catch {
                 return error.message
@@ -37,24 +38,24 @@ extension Harness.ReportTests {
         #expect(try message(nil).contains("cannot read"))
         #expect(try message("nonsense").contains("not a report"))
         #expect(try message(#"{"schemaVersion": 1}"#).contains("schema 1"))
-        #expect(try message(#"{"schemaVersion": 2}"#).contains("not whole"))
+        #expect(try message(#"{"schemaVersion": 3}"#).contains("not whole"))
         // Kills alone are a report: engines besides this command write them.
-        #expect(try message(#"{"schemaVersion": 2, "command": "x", "exitCode": 6, "seconds": 1, "kills": []}"#) == "")
+        #expect(try message(#"{"schemaVersion": 3, "command": "x", "exitCode": 6, "seconds": 1, "kills": []}"#) == "")
     }
 
     @Test("A bug that a backend cannot have is named everywhere, and counts neither as found nor as survived")
     func absent() throws {
         let folder = try Folder()
         let text = """
-            {"schemaVersion": 2, "command": "x", "exitCode": 0, "seconds": 1, "kills": [{"mutant": "bug", \
+            {"schemaVersion": 3, "command": "x", "exitCode": 0, "seconds": 1, "kills": [{"mutant": "bug", \
             "engine": "plain without liburcu", "scenario": "storm", "seed": 0, "verdict": "absent", "seconds": 0}]}
             """
         try Data(text.utf8).write(to: folder.file("c.json"))
-        let report = try Report(contentsOf: folder.file("c.json").path)
+        let report = try CommandReport(contentsOf: folder.file("c.json").path)
         let matrix = KillMatrix(report.kills)
         #expect(matrix.survivors == 0 && matrix.text.contains("not in this backend"))
         #expect(matrix.summary.contains("1 of a mechanism that a backend does not have"))
-        #expect(try JUnit(JUnitReport.text(report)).skipped == ["mutants, plain without liburcu: bug, storm, seed 0"])
+        #expect(try JUnit(report.junit).skipped == ["mutants, plain without liburcu: bug, storm, seed 0"])
         let page = EngineFigures.markdown(report, measured: Date(timeIntervalSince1970: 0))
         #expect(page.contains("| plain without liburcu | 0 | 0 |"))
         #expect(page.contains("plain without liburcu: *bug*."))
@@ -62,7 +63,7 @@ extension Harness.ReportTests {
 
     @Test("JUnit has a case for each scenario and invariant; failures, hangs and missed windows are distinguished")
     func junit() throws {
-        let parsed = try JUnit(JUnitReport.text(Sample.report()))
+        let parsed = try JUnit(Sample.report().junit)
         #expect(parsed.cases["storm"]?.count == 1 + 3 + 1)
         #expect(parsed.failures == ["storm: P1.a", "idle: window: never", "mutants, plain: bug, storm, seed 5"])
         #expect(parsed.errors == ["stuck: runs to its end"])
@@ -72,7 +73,7 @@ extension Harness.ReportTests {
 
     @Test("The page escapes what it shows, loads nothing, and names what failed first")
     func page() {
-        let page = HTMLReport.text(Sample.report())
+        let page = Sample.report().html
         #expect(page.contains("&lt;b&gt; &amp; &quot;more&quot;"))
         #expect(!page.contains("<b>"))
         for outside in ["http:", "https:", "src=", "href=", "@import", "url("] { #expect(!page.contains(outside)) }
@@ -85,7 +86,7 @@ extension Harness.ReportTests {
     @Test("Several reports are one: the worst end, all kills, a column for each engine")
     func merging() {
         let other = Sample.report(kills: [Sample.kill("bug", .model, .killed)], exit: .pass)
-        let merged = Report(merging: [other, Sample.report()])
+        let merged = CommandReport(merging: [other, Sample.report()])
         #expect(merged.exitCode == StressExit.hang.rawValue)
         let matrix = KillMatrix(merged.kills)
         #expect(matrix.engines == [.plain, .model])
@@ -106,110 +107,6 @@ extension Harness.ReportTests {
         try Data("kept".utf8).write(to: folder.file("c"))
         _ = try RunCommand.parse(["--json", path])
         #expect(try String(contentsOfFile: path, encoding: .utf8) == "kept")
-    }
-
-    @Test("A crash within a scenario leaves files that say so")
-    func provisional() throws {
-        let folder = try Folder()
-        let path = folder.file("d.json").path
-        let files = try ReportFiles.parse(["--json", path])
-        let found = Guarded<Report?>(nil)
-        let scenario = Scenario(name: "test", summary: "", invariants: ["P1.a"], windows: []) { _ in
-            found.withLock { $0 = try? Report(contentsOf: path) }
-        }
-        let plan = RunPlan.test([scenario], iterations: 1)
-        let recorder = RunRecorder(plan: plan, files: files)
-        let exit = Runner(plan: plan, progress: .silent, recorder: recorder).run().exit
-        recorder.write(ending: exit)
-        let during = try #require(found.withLock { $0 })
-        #expect(during.exitCode == StressExit.crash.rawValue)
-        #expect(during.scenarios.map(\.verdict) == [.unfinished])
-        let after = try Report(contentsOf: path)
-        #expect(after.exitCode == 0)
-        #expect(after.scenarios.map(\.verdict) == [.pass])
-    }
-
-    @Test("A violation carries the last events of the threads, the finder's most, oldest first")
-    func events() throws {
-        let violations = Violations(scenario: "test", seed: 9)
-        let round = Round(
-            scenario: Scenario(name: "test", summary: "", invariants: [], windows: []) { _ in },
-            seed: 1,
-            threads: 2,
-            duration: .zero,
-            perturbation: Perturbation([]),
-            violations: violations
-        )
-        let workers = (0..<2).map { Worker(index: $0, round: round) }
-        Roster.shared.enlist(workers)
-        defer { Roster.shared.enlist([]) }
-        workers[0].begin("zero")
-        workers[1].begin("one")
-        workers[1].note("callback", 1 << 40 | 3)
-        workers[1].check(true, "P1.a", "")
-        #expect(violations.summary.total == 0)
-        workers[1].check(false, "P1.a", "found")
-        workers[0].check(false, "P1.a", "found again")
-        let (total, first) = violations.summary
-        let violation = try #require(first.first)
-        #expect(total == 2 && first.count == 1)
-        #expect(violation.seed == 9 && violation.thread == 1 && violation.message == "found")
-        #expect(violation.events.map(\.text) == ["zero 1", "one 1", "callback, closure 3 of thread 0"])
-        #expect(violation.events.map(\.thread) == [0, 1, 1])
-    }
-}
-
-@Suite("Event ring")
-struct EventRingTests {
-    @Test("The ring keeps the last events, in their order")
-    func last() {
-        let ring = EventRing()
-        for number in 1...200 as ClosedRange<UInt64> { ring.note("event", number, at: number) }
-        func numbers(_ count: Int) -> [UInt64] {
-            var found: [UInt64] = []
-            unsafe ring.forLast(count) { _, _, number in found.append(number) }
-            return found
-        }
-        #expect(numbers(3) == [198, 199, 200])
-        #expect(numbers(1_000) == Array(137...200))
-    }
-}
-
-@Suite("Memory course")
-struct MemoryCourseTests {
-    /// A run of ten minutes.
-    private func course(_ level: (Double) -> Double) -> MemoryCourse {
-        var course = MemoryCourse(warmUpSeconds: 60)
-        for second in stride(from: 0.0, through: 600, by: 15) {
-            course.add(MemoryCourse.Point(seconds: second, residentBytes: Int(level(second) * 1_048_576)))
-        }
-        return course
-    }
-
-    @Test("Memory that grows by more than 4 MiB after the first minute is not flat; memory that fills at first is")
-    func growth() throws {
-        #expect(course { 80 + $0 / 60 }.hasGrown)
-        #expect(!course { 80 + min($0, 50) }.hasGrown)
-        #expect(!course { 80 + $0 / 600 }.hasGrown)
-        let slope = try #require(course { 80 + $0 / 60 }.slope)
-        #expect(abs(slope / 1_048_576 - 1) < 0.01)
-    }
-
-    @Test("Memory that is resident by chance at some looks is no growth, and hides none")
-    func scatter() {
-        let scatter: (Double) -> Double = { Int($0 / 15) % 3 == 0 ? 0 : 9 }
-        #expect(!course { 80 + scatter($0) }.hasGrown)
-        #expect(course { 80 + $0 / 60 + scatter($0) }.hasGrown)
-    }
-
-    @Test("A run that is too short to judge says so")
-    func short() {
-        var course = MemoryCourse(warmUpSeconds: 60)
-        for second in 0..<70 {
-            course.add(MemoryCourse.Point(seconds: Double(second) * 0.9, residentBytes: second << 24))
-        }
-        #expect(course.growth == nil && !course.hasGrown)
-        #expect(course.text.contains("not judged"))
     }
 }
 
@@ -233,32 +130,31 @@ private enum Sample {
     static func report(
         kills: [Kill] = [kill("bug", .plain, .survived), kill("caught", .plain, .killed)],
         exit: StressExit = .hang
-    ) -> Report {
-        var histogram = Histogram()
-        for value in 1...1_000 as ClosedRange<UInt64> { histogram.record(value * 10) }
+    ) -> CommandReport {
         func row(
             _ name: String,
             _ verdict: ScenarioVerdict,
             violations: [Violation] = [],
-            hits: UInt64 = 3,
+            hits: Int = 3,
             dump: String? = nil
         ) -> Report.ScenarioRow {
-            Report.ScenarioRow(
-                name: name,
-                promises: ["P1"],
-                invariants: name == "storm" ? ["P1.a", "P1.b", Realtime.invariant] : ["P1.a"],
-                seconds: 1,
-                rounds: 2,
-                operations: 100,
-                checks: 200,
-                windows: [Report.WindowRow(name: "never", hits: hits)],
-                violationCount: violations.count,
-                violations: violations,
-                notifyNanoseconds: Report.LatencyRow(histogram),
-                cancelAndWaitNanoseconds: nil,
-                verdict: verdict,
-                dump: dump
+            let invariants = name == "storm" ? ["P1.a", "P1.b", Realtime.invariant] : ["P1.a"]
+            let scenario = Scenario(name: name, summary: "", invariants: invariants, windows: ["never"]) { _ in }
+            let round = Round(
+                scenario: scenario,
+                seed: 5,
+                threads: 1,
+                duration: .zero,
+                perturbation: Perturbation([]),
+                violations: Violations(scenario: name, seed: 5)
             )
+            let worker = Worker(index: 0, round: round)
+            for _ in 0..<hits { worker.hit("never") }
+            for value in 1...1_000 as ClosedRange<UInt64> { worker.record("notify", nanoseconds: value * 10) }
+            round.enlist(worker)
+            var result = ScenarioResult(scenario)
+            result.add(round)
+            return Report.ScenarioRow(result, (violations.count, violations), verdict, dump)
         }
         let violation = Violation(
             scenario: "storm",
@@ -266,9 +162,10 @@ private enum Sample {
             message: "<b> & \"more\"",
             thread: 1,
             seed: 5,
+            command: "stress run storm --seed 5",
             events: [Event(thread: 1, microsecondsBefore: 1.5, name: "notify", number: 7)]
         )
-        return Report(
+        let run = Report(
             command: "run",
             seed: 5,
             build: "product",
@@ -277,24 +174,21 @@ private enum Sample {
             machine: MachineDescription(),
             seconds: 3,
             exitCode: exit.rawValue,
-            verdict: "\(exit)",
             scenarios: [
                 row("storm", .violated, violations: [violation]), row("idle", .inconclusive, hits: 0),
                 row("stuck", .hang, dump: "thread 0 at notify"),
             ],
             samples: (0..<5).map {
-                stress.Sample(
+                StressKit.Sample(
                     seconds: Double($0),
                     scenario: $0 < 3 ? "storm" : "idle",
                     operationsPerSecond: 1_000,
-                    gracePeriodsPerSecond: 10,
-                    backlog: $0,
-                    residentBytes: 50 << 20
+                    residentBytes: 50 << 20,
+                    gauges: ["waiting": Double($0)]
                 )
-            },
-            kills: kills,
-            memory: nil
+            }
         )
+        return CommandReport(run, kills: kills)
     }
 }
 

@@ -92,7 +92,7 @@ struct ModelReport: Encodable {
         let seconds: Double
     }
 
-    let schemaVersion = 2
+    let schemaVersion = 3
     let command = "check-models"
     /// As `stress` has them: 2, something is found where all should hold; 6, a broken rule is not.
     let exitCode: Int

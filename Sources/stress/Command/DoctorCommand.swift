@@ -10,25 +10,8 @@ struct DoctorCommand: ParsableCommand {
     )
 
     func run() {
-        let machine = MachineDescription()
-        let lines: [(String, String)] = [
-            ("build", LibraryBuild.name),
-            ("toolchain", machine.toolchain),
-            ("cores", "\(machine.cores)"),
-            ("processor", machine.processor),
-            ("cpu quota", machine.quota == "none" || machine.quota.hasPrefix("max") ? "none" : machine.quota),
-            ("kernel", machine.kernel),
-            ("backend", machine.backend),
-            ("platform", machine.platform),
-            (
-                "membarrier",
-                machine.membarrier ? "in use" : "missing: every observer costs its notification a full fence"
-            ),
-            ("clock", machine.clock),
-            ("sanitizer", machine.sanitizer ?? "none"),
-        ]
-        for (name, value) in lines {
-            print(name + String(repeating: " ", count: 12 - name.count) + value)
+        for fact in [.init("build", LibraryBuild.name)] + MachineDescription(LibraryBuild.facts).facts {
+            print(fact.name + String(repeating: " ", count: 12 - fact.name.count) + fact.text)
         }
     }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ArgumentParser
-import Glibc
 
 /// A duration on the command line: a number and its unit, `500ms`, `30s`, `10m`, `1h`.
 struct DurationArgument {
@@ -119,6 +118,3 @@ extension SeededBug {
     }
 }
 #endif
-
-/// Twice to four times the cores, so that threads are interrupted everywhere.
-var usualThreads: Int { max(4, 3 * Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }

@@ -25,13 +25,13 @@ struct ReportCommand: ParsableCommand {
 
     func run() throws {
         let reports = try results.map { path throws(ValidationError) in
-            do throws(Report.Failure) { return try Report(contentsOf: path) } catch {
+            do throws(CommandReport.Failure) { return try CommandReport(contentsOf: path) } catch {
                 throw ValidationError(error.message)
             }
         }
-        let report = Report(merging: reports)
+        let report = CommandReport(merging: reports)
         files.write(report)
-        if !report.scenarios.isEmpty { print(RunReport.text(report)) }
+        if !report.scenarios.isEmpty { print(RunReport.text(report.run)) }
         if !report.kills.isEmpty { print(KillMatrix(report.kills).text) }
         var exit = report.exitCode
         if let trials = report.trials {

@@ -79,7 +79,11 @@ struct RunCommand: ParsableCommand {
     }
 
     func run() throws {
+        #if INSTRUMENTED
+        WaitInVain.begin(hasSeededBug: mutant != nil)
+        #else
         WaitInVain.begin()
+        #endif
         if withoutMembarrier { MembarrierDenial.enforce() }
         if profile == .soak { FrugalAllocator.enforce() }
         var plan = RunPlan(
@@ -90,7 +94,8 @@ struct RunCommand: ParsableCommand {
             seed: seed,
             perturbations: perturb.kinds,
             stopsAtFirstFailure: failFast,
-            alternates: profile == .soak
+            alternates: profile == .soak,
+            host: .library
         )
         if let round { plan.roundLength = round.duration }
         CrashReport.install(seed: seed)
@@ -102,11 +107,14 @@ struct RunCommand: ParsableCommand {
         print(
             "stress: \(LibraryBuild.name) build, \(threads) threads, seed \(seed) (workload and delays, not the schedule)"
         )
-        let machine = MachineDescription()
-        print("stress: \(machine.backend); \(machine.platform)\(machine.membarrier ? "" : "; without membarrier")")
+        let texts = LibraryBuild.facts.prefix(2).map(\.text).joined(separator: "; ")
+        print("stress: \(texts)\(LibraryBuild.usesMembarrier ? "" : "; without membarrier")")
         fflush(nil)
-        let recorder = RunRecorder(plan: plan, files: files)
-        let progress = Progress(total: iterations == nil ? plan.duration : .zero)
+        if plan.alternates { ProbePool.shared.touch() }
+        let files = files
+        let save: @Sendable (Report) -> Void = { files.write(CommandReport($0)) }
+        let recorder = RunRecorder(plan, save: files.isEmpty ? nil : save)
+        let progress = ProgressLine(plan.host, total: iterations == nil ? plan.duration : .zero)
         let exit = Runner(plan: plan, progress: progress, recorder: recorder).run().exit
         print(RunReport.text(recorder.write(ending: exit)))
         if !plan.perturbations.isDisjoint(with: .faults) { print("stress: faults: \(Faults.Count.shared.text)") }

@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// Each round draws its faults from the seed. Some bounds are not judged under faults, so every
 /// fourth round has none. No fault is made at rest, where everything must add up again.
-final class Faults: Sendable {
+final class Faults: RoundFaults {
     /// The invariants that the faults check by themselves.
     static let invariants = ["P9.barrier-repeated", "P18.child-reads"]
 
@@ -92,9 +92,9 @@ final class Faults: Sendable {
 
     // MARK: Where they strike
 
-    #if INSTRUMENTED
     /// A thread has come to an injection point, which need not be hot.
     func reached(_ point: StaticString) {
+        #if INSTRUMENTED
         if failedCall.isSet {
             failedCall.isSet = false
             violations.withLock { $0 }?.report(
@@ -113,6 +113,7 @@ final class Faults: Sendable {
         } else if point.isSame(as: "destroy.item") {
             delayDeinit(kinds)
         }
+        #endif
     }
 
     /// On a thread that is about to run a deinitialiser, marked as user code by what it does next.
@@ -133,7 +134,6 @@ final class Faults: Sendable {
             usleep(2_000)
         }
     }
-    #endif
 
     /// Where the library would start a thread: three of four are refused, so a few in a row.
     func refusesThread() -> Bool {
@@ -164,7 +164,7 @@ final class Faults: Sendable {
     /// At a hot point: forks now and then. The child reads.
     ///
     /// - Returns: Whether it has forked.
-    func forks(at dice: UInt64) -> Bool {
+    func strikes(at dice: UInt64) -> Bool {
         guard kinds.contains(.fork), dice % 4 == 0 else { return false }
         let (now, next) = (nanoseconds(), nextFork.load(ordering: .relaxed))
         guard now >= next, nextFork.compareExchange(expected: next, desired: .max, ordering: .relaxed).exchanged

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import CPlatform
 @_exported import ExplorerKit
 @_exported import StressKit
 
@@ -19,6 +20,24 @@ enum LibraryBuild {
     static let name = "product"
     #endif
 
+    /// The words of `stress doctor` and of reports.
+    static var facts: [MachineDescription.Fact] {
+        let backend =
+            usesLiburcu
+            ? MachineDescription.loadedLibrary("liburcu-bp") ?? "liburcu, linked statically"
+            : "hazard pointers, without liburcu"
+        return [
+            .init("backend", backend),
+            .init("platform", cplatform_is_portable() ? "portable form" : "the system's own form"),
+            .init(
+                "membarrier",
+                usesMembarrier ? "in use" : "missing: every observer costs its notification a full fence"
+            ),
+        ]
+    }
+
+    static var usesMembarrier: Bool { ConcurrentObserveDiagnostics.current().usesMembarrier }
+
     /// Whether read sections of liburcu protect the lists of observers; otherwise hazard pointers
     /// do.
     static var usesLiburcu: Bool {
@@ -27,5 +46,30 @@ enum LibraryBuild {
         #else
         false
         #endif
+    }
+}
+
+extension RunHost {
+    /// What this command adds to the engine of StressKit.
+    static var library: RunHost {
+        var host = RunHost { scenario, seed in
+            "stress run \(scenario) --seed \(seed)"
+        } perturbation: { plan in
+            .ofLibrary(plan.perturbations, fixedPoint: plan.fixedPoint)
+        }
+        (host.build, host.facts) = (LibraryBuild.name, LibraryBuild.facts)
+        host.gauges = {
+            let library = ConcurrentObserveDiagnostics.current()
+            return [
+                Gauge("retired, not yet reclaimed", library.backlog),
+                Gauge("grace periods a second", library.gracePeriods, isCount: true),
+            ]
+        }
+        host.roundBegins = { ConcurrentObserveDiagnostics.current() }
+        host.dump = { "\(ConcurrentObserveDiagnostics.current())" }
+        host.faults = PerturbationKinds.singleFaults
+        // What is retired is reclaimed, whatever the churn.
+        host.memoryInvariant = "P16.memory-flat"
+        return host
     }
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import Synchronization
 
 /// One observer whose changes come one at a time: what it receives is checked as it comes. (P1, P2,
@@ -153,30 +152,4 @@ extension OrderedWitness {
         round.add(checks: checks)
         return counts()
     }
-}
-
-/// Waits until `condition` holds, or `progress` has not changed for some seconds in which the
-/// process was let run.
-///
-/// - Returns: Whether the condition holds.
-func waitWhileMoving(_ progress: () -> UInt64 = { 0 }, until condition: () -> Bool) -> Bool {
-    let patience = UInt64(4_000_000_000 * WaitInVain.factor) * min(Sanitizer.slowdown, 4)
-    var last = progress()
-    var since = nanoseconds()
-    var starvation: Starvation?
-    while !condition() {
-        usleep(200)
-        let now = progress()
-        if now != last {
-            (last, since, starvation) = (now, nanoseconds(), nil)
-        } else if nanoseconds() - since > patience {
-            // The second half of the time decides.
-            if let starvation, !starvation.hasHappened {
-                WaitInVain.note(2 * patience)
-                return false
-            }
-            (since, starvation) = (nanoseconds(), Starvation())
-        }
-    }
-    return true
 }

@@ -137,15 +137,10 @@ extension ObserverRegistry<UInt64> {
 func checkUserCode(_ place: StaticString) {
     #if INSTRUMENTED
     if Instrumentation.forbiddenDepth != 0 {
-        unsafe CurrentRun.violations?.report(
+        unsafe Violations.current?.report(
             "P5.no-lock-around-user-code",
             "a \(place) runs under a lock or in a read section"
         )
     }
     #endif
-}
-
-/// The run's violations, for code that runs on the library's threads.
-enum CurrentRun {
-    nonisolated(unsafe) static var violations: Violations?
 }

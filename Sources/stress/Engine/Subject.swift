@@ -34,12 +34,6 @@ struct Subject: Sendable {
 }
 
 extension Worker {
-    /// A number that no other closure of the run has.
-    func uniqueSerial() -> UInt64 {
-        closures += 1
-        return UInt64(index + 1) << 40 | closures
-    }
-
     /// Registers an observer that checks, at its begin and its end, that it may run.
     ///
     /// - Parameters:
@@ -74,7 +68,7 @@ extension Worker {
         waitsFor = subject.probe
         let outcome = subject.token.cancelAndWaitBlocking()
         waitsFor = nil
-        waitLatency.record(nanoseconds() - start)
+        record("cancelAndWait", nanoseconds: nanoseconds() - start)
         subject.probe.markDead()
         check(outcome == .finished, "P9.outcome", "cancelAndWait outside callbacks returned \(outcome)")
         check(
@@ -111,7 +105,7 @@ func guarded(_ probe: ProbeReference, _ body: (Worker?) -> Void) {
 private func checkCallable(_ probe: ProbeReference, _ moment: StaticString, _ worker: Worker?) {
     worker?.checks &+= 2
     func report(_ invariant: String, _ message: String) {
-        unsafe CurrentRun.violations?.report(invariant, "a callback \(moment) \(message)", worker: worker)
+        unsafe Violations.current?.report(invariant, "a callback \(moment) \(message)", worker: worker)
     }
     if probe.isDead { report("P9.nothing-after-wait", "after cancelAndWait returned") }
     if probe.destroyed != 0 { report("P14.not-while-called", "on a closure that is destroyed") }

@@ -90,7 +90,7 @@ struct WideValue: HistoryValue {
 
 /// Threads that read and change two properties.
 final class PropertyTrial<Value: HistoryValue>: HistoryTrial, @unchecked Sendable {
-    // Unchecked: see HistoryTrial.
+    // Unchecked: each thread's log is read when all have done their steps.
     private let properties = [Observed(Value(historyNumber: 0)), Observed(Value(historyNumber: 0))]
     private let logs: [Log]
 
@@ -103,7 +103,7 @@ final class PropertyTrial<Value: HistoryValue>: HistoryTrial, @unchecked Sendabl
 
     init(threads: Int) { logs = (0..<threads).map { _ in Log() } }
 
-    override func step(_ thread: Int, _ index: Int, _ generator: inout Generator) {
+    func step(_ thread: Int, _ index: Int, _ generator: inout Generator) {
         let choice = generator.below(2)
         let property = properties[choice]
         // Unique, so that every result names the change that it comes from.
@@ -155,7 +155,7 @@ final class PropertyTrial<Value: HistoryValue>: HistoryTrial, @unchecked Sendabl
         }
     }
 
-    override func judge() -> HistoryVerdict {
+    func judge() -> HistoryVerdict {
         var verdict = HistoryVerdict()
         for index in properties.indices {
             verdict.add(

@@ -90,7 +90,7 @@ enum ObservationSpecification: SequentialSpecification {
 
 /// Threads that observe one registry, end observations, notify and count.
 final class RegistryTrial: HistoryTrial, @unchecked Sendable {
-    // Unchecked: see HistoryTrial.
+    // Unchecked: each thread's log is read when all have done their steps.
     private let registry = ObserverRegistry<Notification>()
     private let logs: [Log]
 
@@ -109,7 +109,7 @@ final class RegistryTrial: HistoryTrial, @unchecked Sendable {
 
     init(threads: Int) { logs = (0..<threads).map { _ in Log() } }
 
-    override func step(_ thread: Int, _ index: Int, _ generator: inout Generator) {
+    func step(_ thread: Int, _ index: Int, _ generator: inout Generator) {
         let log = logs[thread]
         switch generator.below(16) {
         case 0..<4: observe(thread, index, log)
@@ -151,7 +151,7 @@ final class RegistryTrial: HistoryTrial, @unchecked Sendable {
         log.observations[observer]!.append(ended.map { waits ? .cancelAndWait : .cancel })
     }
 
-    override func judge() -> HistoryVerdict {
+    func judge() -> HistoryVerdict {
         var verdict = HistoryVerdict()
         let removals = logs.flatMap(\.removals)
         verdict.add(
@@ -172,19 +172,5 @@ final class RegistryTrial: HistoryTrial, @unchecked Sendable {
             verdict.add(own + ends + answers, of: "token #\(observer)", as: ObservationSpecification.self)
         }
         return verdict
-    }
-}
-
-/// Does something, and records when.
-func timed<Result: Sendable>(_ thread: Int, _ body: () -> Result) -> Interval<Result> {
-    let start = nanoseconds()
-    let result = body()
-    return Interval(thread: thread, start: start, end: nanoseconds(), operation: result)
-}
-
-extension Interval {
-    /// Another operation at this time.
-    func map<Other: Sendable>(_ transform: (Operation) -> Other) -> Interval<Other> {
-        Interval<Other>(thread: thread, start: start, end: end, operation: transform(operation))
     }
 }

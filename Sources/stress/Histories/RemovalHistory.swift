@@ -3,7 +3,7 @@
 /// Threads that observe one property in several ways, and remove all of its observations, or all of
 /// their owner: what tokens say afterwards. (P8)
 final class RemovalTrial: HistoryTrial, @unchecked Sendable {
-    // Unchecked: see HistoryTrial.
+    // Unchecked: each thread's log is read when all have done their steps.
     private let property = Observed(0)
     private let other = Observed(0)
     private let owner = Owner()
@@ -19,7 +19,7 @@ final class RemovalTrial: HistoryTrial, @unchecked Sendable {
 
     init(threads: Int) { logs = (0..<threads).map { _ in Log() } }
 
-    override func step(_ thread: Int, _ index: Int, _ generator: inout Generator) {
+    func step(_ thread: Int, _ index: Int, _ generator: inout Generator) {
         let log = logs[thread]
         switch generator.below(8) {
         case 0..<3: observe(thread, index, log, &generator)
@@ -46,7 +46,7 @@ final class RemovalTrial: HistoryTrial, @unchecked Sendable {
         log.observations[observer] = [made.map { _ in .observe }]
     }
 
-    override func judge() -> HistoryVerdict {
+    func judge() -> HistoryVerdict {
         var verdict = HistoryVerdict()
         let removals = logs.flatMap(\.removals).map { $0.map { ObservationSpecification.Operation.removeAll } }
         for (observer, own) in logs.flatMap(\.observations) {

@@ -5,7 +5,7 @@ import Foundation
 /// The engines' figures as the article "How it is verified" shows them.
 enum EngineFigures {
     /// - Parameter date: When the oldest of the results was written.
-    static func markdown(_ report: Report, measured date: Date) -> String {
+    static func markdown(_ report: CommandReport, measured date: Date) -> String {
         let machine = report.machine
         var lines = [
             "\(machine.processor), \(machine.cores) processors, \(machine.toolchain); \(date.formatted(.iso8601)).",

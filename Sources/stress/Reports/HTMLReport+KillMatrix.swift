@@ -5,7 +5,7 @@ import Foundation
 extension HTMLReport {
     /// Seeded bugs down, engines across; each cell has the time to kill, what has caught the bug,
     /// and where.
-    static func killMatrix(_ report: Report) -> String {
+    static func killMatrix(_ report: CommandReport) -> String {
         guard !report.kills.isEmpty else { return "" }
         let matrix = KillMatrix(report.kills)
         let longest = matrix.rows.flatMap { $0.cells.values }.map(\.seconds).max() ?? 1
@@ -33,7 +33,7 @@ extension HTMLReport {
     }
 
     /// Known defects down: which engine has found each, how fast, and why others have not.
-    static func calibration(_ report: Report) -> String {
+    static func calibration(_ report: CommandReport) -> String {
         guard let trials = report.trials else { return "" }
         let calibration = Calibration(report.kills, trials)
         let rows = calibration.rows.map { row in
@@ -89,21 +89,5 @@ extension Kill.Engine {
     }
 
     /// Whether it runs scenarios on threads that are delayed.
-    fileprivate var runsScenarios: Bool { hasSeed && self != .histories }
-}
-
-extension Report {
-    private var engines: [Kill.Engine] { kills.map(\.engine) + (trials ?? []).map(\.engine) }
-
-    /// Whether anything here was drawn from a seed.
-    var hasSeed: Bool { engines.isEmpty || engines.contains(where: \.hasSeed) }
-
-    /// Whether any scenario was run.
-    var hasScenarios: Bool { engines.isEmpty || engines.contains(where: \.runsScenarios) }
-
-    var whatIsReproduced: String {
-        hasSeed
-            ? "The seed reproduces the workload and the delays, not the schedule of the operating system."
-            : "A schedule that the explorer prints is replayed step by step by `stress replay`."
-    }
+    var runsScenarios: Bool { hasSeed && self != .histories }
 }

@@ -34,11 +34,11 @@ struct ReportFiles: ParsableArguments {
 
     /// Writes what was asked for. The paths could be written to when the command began: that they
     /// no longer can is a failure.
-    func write(_ report: Report) {
+    func write(_ report: CommandReport) {
         do {
             try json.map { try report.json.write(to: URL(fileURLWithPath: $0)) }
-            try junit.map { try Data(JUnitReport.text(report).utf8).write(to: URL(fileURLWithPath: $0)) }
-            try html.map { try Data(HTMLReport.text(report).utf8).write(to: URL(fileURLWithPath: $0)) }
+            try junit.map { try Data(report.junit.utf8).write(to: URL(fileURLWithPath: $0)) }
+            try html.map { try Data(report.html.utf8).write(to: URL(fileURLWithPath: $0)) }
         } catch {
             harnessFailure("a report cannot be written: \(error.localizedDescription)")
         }

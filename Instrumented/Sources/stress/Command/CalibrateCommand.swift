@@ -70,7 +70,7 @@ struct CalibrateCommand: ParsableCommand {
         }
         let start = nanoseconds()
         var trials: [Trial] = []
-        var report = Report(trials, seed: seed, since: start)
+        var report = CommandReport(trials, seed: seed, since: start)
         for engine in engines {
             for defect in [nil] + chosen.map(Optional.some) {
                 if let defect, defect.seeded.names.isEmpty { continue }
@@ -79,7 +79,7 @@ struct CalibrateCommand: ParsableCommand {
                 let found = trial.catcher.map { "\($0) in \(trial.place ?? "?")" } ?? "nothing, \(trial.extent ?? "")"
                 StandardError.print("\(engine.title): \(name): \(found), \(Format.seconds(trial.seconds))")
                 trials.append(trial)
-                report = Report(trials, seed: seed, since: start)
+                report = CommandReport(trials, seed: seed, since: start)
                 files.write(report)
             }
         }
@@ -170,26 +170,11 @@ struct CalibrateCommand: ParsableCommand {
     }
 }
 
-extension Report {
+extension CommandReport {
     /// Makes the report of `stress calibrate` so far. A defect that is not found is no failure
     /// here: `stress report` has all engines' results.
     fileprivate init(_ trials: [Trial], seed: UInt64, since start: UInt64) {
         let exit: StressExit = trials.contains { $0.defect == nil && $0.catcher != nil } ? .violated : .pass
-        self.init(
-            command: "calibrate",
-            seed: seed,
-            build: LibraryBuild.name,
-            threads: usualThreads,
-            perturbations: PerturbationArgument.usual.kinds.list,
-            machine: MachineDescription(),
-            seconds: Double(nanoseconds() - start) / 1e9,
-            exitCode: exit.rawValue,
-            verdict: "\(exit)",
-            scenarios: [],
-            samples: [],
-            kills: [],
-            memory: nil,
-            trials: trials
-        )
+        self.init("calibrate", seed: seed, seconds: Double(nanoseconds() - start) / 1e9, exit: exit, trials: trials)
     }
 }

@@ -57,6 +57,7 @@ struct HistoriesCommand: ParsableCommand {
         }
         CrashReport.install(seed: seed)
         unsafe Instrumentation.mutant = mutant
+        unsafe Instrumentation.perturbation = { _ in HistoryRecorder.interrupt() }
         print("stress: \(LibraryBuild.name) build, \(threads) threads × \(operations) operations, seed \(seed)")
         var table = TextTable([
             ("subject", false), ("histories", true), ("overlapping", true), ("operations", true), ("time", true),

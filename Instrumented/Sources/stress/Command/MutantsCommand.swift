@@ -55,7 +55,7 @@ struct MutantsCommand: ParsableCommand {
             case .histories: try HistoryMutants.run(mutant, seed: seed)
             }
         kills += absent
-        let report = Report(kills, seed: seed, seconds: Double(nanoseconds() - start) / 1e9)
+        let report = CommandReport(kills, seed: seed, seconds: Double(nanoseconds() - start) / 1e9)
         files.write(report)
         let matrix = KillMatrix(kills)
         print(matrix.text)
@@ -202,25 +202,11 @@ extension Kill {
     }
 }
 
-extension Report {
+extension CommandReport {
     /// Makes the report of `stress mutants`.
     fileprivate init(_ kills: [Kill], seed: UInt64, seconds: Double) {
         let matrix = KillMatrix(kills)
         let exit: StressExit = matrix.failedControls > 0 ? .violated : matrix.survivors > 0 ? .mutantSurvived : .pass
-        self.init(
-            command: "mutants",
-            seed: seed,
-            build: LibraryBuild.name,
-            threads: usualThreads,
-            perturbations: PerturbationArgument.usual.kinds.list,
-            machine: MachineDescription(),
-            seconds: seconds,
-            exitCode: exit.rawValue,
-            verdict: "\(exit)",
-            scenarios: [],
-            samples: [],
-            kills: kills,
-            memory: nil
-        )
+        self.init("mutants", seed: seed, seconds: seconds, exit: exit, kills: kills)
     }
 }

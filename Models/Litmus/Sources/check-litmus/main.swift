@@ -10,7 +10,7 @@ func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").ut
 
 /// All that was found, as a file that `stress report` merges.
 struct Kills: Encodable {
-    let schemaVersion = 2
+    let schemaVersion = 3
     let command = "check-litmus"
     let exitCode: Int32
     let seconds: Double
