@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+
+/// Records short histories of operations on real threads, and checks that an order of them explains
+/// each result: that the object is linearizable.
+///
+/// Each history has a fresh object, which `threads` threads use at once. It blocks the calling
+/// thread; see ``stress(_:threads:for:roundLength:seed:windows:perturbations:patience:_:)`` for calls at the same time.
+///
+/// ```swift
+/// try linearizable(as: Register.self, of: { Atomic64() }) { register, step in
+///     switch step.random(below: 2) {
+///     case 0: return .read(register.load())
+///     default:
+///         register.store(step.unique)
+///         return .write(step.unique)
+///     }
+/// }
+/// ```
+///
+/// - Parameters:
+///   - specification: How the object behaves if operations follow one another.
+///   - threads: 2 to 8.
+///   - operations: Operations of each thread in a history; 64 together at most.
+///   - duration: How long histories are recorded.
+///   - histories: The most that are recorded; without limit by default.
+///   - seed: Determines which operations are drawn. By default the environment's `STRESS_SEED`,
+///     else a new one.
+///   - make: Makes an object in the specification's initial state.
+///   - perform: Performs one operation, which it draws from the step, and returns it together with
+///     its result.
+/// - Returns: What was recorded.
+/// - Throws: ``HistoryFailure`` with the chart of the smallest part of a history that no order
+///   explains, or if no two operations ever overlapped.
+/// - Complexity: Judging is exponential in the number of operations of a history that overlap.
+@discardableResult
+public func linearizable<Object, Specification: SequentialSpecification>(
+    _ name: String = #function,
+    as specification: Specification.Type,
+    threads: Int = 3,
+    operations: Int = 6,
+    for duration: Duration = .seconds(5),
+    histories: Int = .max,
+    seed: UInt64? = nil,
+    of make: @escaping @Sendable () -> Object,
+    _ perform: @escaping @Sendable (_ object: Object, _ step: inout HistoryStep) -> Specification.Operation
+) throws -> HistorySummary {
+    precondition((2...8).contains(threads), "a history has 2 to 8 threads")
+    precondition(operations > 0 && threads * operations <= 64, "a history has 1 to 64 operations")
+    let subject = HistorySubject(name: name, summary: "") { threads in
+        ObjectTrial<Object, Specification>(make(), threads, perform)
+    }
+    let seed = seed ?? Environment.seed
+    let result = Turn.shared.take {
+        let plan = HistoryRecorder.Plan(
+            histories: histories,
+            end: nanoseconds() + UInt64(duration.seconds * 1e9),
+            threads: threads,
+            operations: operations,
+            seed: seed
+        )
+        return UserPoints.withPoints(of: nil) { HistoryRecorder(subject, plan).run() }
+    }
+    let summary = HistorySummary(
+        seed: seed,
+        histories: result.histories,
+        overlapping: result.overlapping,
+        operations: result.operations
+    )
+    if result.witness != nil || result.overlapping == 0 { throw HistoryFailure(name, summary, result.witness) }
+    return summary
+}
+
+/// One operation that a thread performs in a history.
+public struct HistoryStep: Sendable {
+    /// The number of the thread, from 0.
+    public let thread: Int
+    /// A number that no other operation of the history has, greater than 0.
+    public let unique: Int
+    /// Chooses the operation.
+    public var generator: Generator
+
+    /// Draws a number from 0 to `bound` - 1.
+    public mutating func random(below bound: Int) -> Int { generator.below(bound) }
+}
+
+/// What was recorded.
+public struct HistorySummary: Sendable {
+    public let seed: UInt64
+    public let histories: Int
+    /// Histories in which operations of two threads overlapped. The others show little.
+    public let overlapping: Int
+    public let operations: Int
+}
+
+/// A history that no order explains; or none in which operations overlapped.
+public struct HistoryFailure: Error, CustomStringConvertible {
+    /// What was recorded until then.
+    public let summary: HistorySummary
+    /// The chart of a history that no order explains; nil if nothing overlapped.
+    public let chart: String?
+    public let description: String
+
+    init(_ name: String, _ summary: HistorySummary, _ chart: String?) {
+        (self.summary, self.chart) = (summary, chart)
+        description =
+            if let chart {
+                """
+                \(chart)
+                  after \(summary.histories) histories; seed \(summary.seed): set STRESS_SEED to draw the same operations
+                """
+            } else {
+                """
+                \(name) proves nothing: no two operations overlapped in \(summary.histories) histories. Use more \
+                processors, or put stressPoint(_:) between the steps of an operation.
+                """
+            }
+    }
+}
+
+/// A fresh object, and the history that a few threads make with it.
+private final class ObjectTrial<Object, Specification: SequentialSpecification>: HistoryTrial, @unchecked Sendable {
+    // Unchecked: that threads may share the object is under test; each has a log of its own, which
+    // is read when all have done their steps.
+    private final class Log {
+        var history: [Interval<Specification.Operation>] = []
+    }
+
+    private let object: Object
+    private let logs: [Log]
+    private let perform: @Sendable (Object, inout HistoryStep) -> Specification.Operation
+
+    init(
+        _ object: Object,
+        _ threads: Int,
+        _ perform: @escaping @Sendable (Object, inout HistoryStep) -> Specification.Operation
+    ) {
+        (self.object, self.perform) = (object, perform)
+        logs = (0..<threads).map { _ in Log() }
+    }
+
+    func step(_ thread: Int, _ index: Int, _ generator: inout Generator) {
+        var step = HistoryStep(thread: thread, unique: thread * 64 + index + 1, generator: generator)
+        logs[thread].history.append(timed(thread) { perform(object, &step) })
+        generator = step.generator
+    }
+
+    func judge() -> HistoryVerdict {
+        var verdict = HistoryVerdict()
+        verdict.add(logs.flatMap(\.history), of: "the object", as: Specification.self)
+        return verdict
+    }
+}

@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Synchronization
+
+// StressKit for a test target. `stress(…)` puts your own code under load on real threads, and
+// throws what it found; `linearizable(…)` judges short histories of one object.
+//
+// - A round makes fresh objects, loads them with threads (`Round.load`), and checks at rest
+//   (`Round.check`). Rounds follow one another until the time is over.
+// - A thread of the load is a `Worker`. It says which operation it begins, draws from a generator
+//   of its own, and checks invariants. It keeps what it counts to itself, so that the harness adds
+//   no order between your threads.
+// - A window is an event without which a pass means nothing, such as "a read found an entry that
+//   was being removed". A run that never hit one of its windows fails.
+// - Delays disturb the threads where operations begin, and at `stressPoint(_:)` in your code.
+// - The seed determines each worker's numbers and where delays are likely. It does not determine
+//   the schedule of the operating system: a failure comes again soon, not at once.
+
+/// Puts your code under load on real threads until the time is over, and checks what must hold.
+///
+/// Call it in a test of swift-testing or XCTest. It blocks the calling thread. Calls at the same
+/// time wait for each other: threads of two loads would disturb each other's races. A call inside
+/// a round traps.
+///
+/// ```swift
+/// @Test func cacheIsBounded() throws {
+///     try stress(threads: 8, for: .seconds(5), windows: ["hit", "miss"]) { round in
+///         let cache = Cache(limit: 10)
+///         round.load { worker in
+///             worker.begin("read")
+///             let key = worker.random(below: 20)
+///             worker.hit(cache[key] == nil ? "miss" : "hit")
+///             cache[key] = key
+///         }
+///         round.check(cache.count <= 10, "cache.bounded", "\(cache.count) entries")
+///     }
+/// }
+/// ```
+///
+/// A thread that begins no operation for `patience` ends the process with exit code 5, since a
+/// thread that hangs cannot be stopped; standard error then shows where each thread is. If the
+/// environment has `STRESS_REPORT=FILE`, all calls of the process write their results to that
+/// file, by its ending as a page (`html`), for JUnit's readers (`xml`), or as `json`.
+///
+/// - Parameters:
+///   - name: The run's name in messages and reports.
+///   - threads: How many threads a load without roles has; by default three for each processor.
+///   - duration: How long rounds are run. If a window is not hit by then, they go on until all are,
+///     for twice that time at most.
+///   - roundLength: How long the load of a round takes.
+///   - seed: Determines the workload. By default the environment's `STRESS_SEED`, else a new one.
+///   - windows: The events that must happen; see ``Worker/hit(_:)``.
+///   - perturbations: What disturbs the threads. With `crowd` each fourth round has three times as
+///     many threads.
+///   - patience: How long a thread may go without a step.
+///   - round: Makes the objects, loads them, and checks them at rest. Runs on the calling thread.
+/// - Returns: What was done.
+/// - Throws: ``StressFailure`` with the first violation of each invariant, or the windows that were
+///   not hit.
+@discardableResult
+public func stress(
+    _ name: String = #function,
+    threads: Int? = nil,
+    for duration: Duration = .seconds(5),
+    roundLength: Duration = .milliseconds(100),
+    seed: UInt64? = nil,
+    windows: [String] = [],
+    perturbations: PerturbationKinds = .all,
+    patience: Duration = .seconds(40),
+    _ round: @escaping @Sendable (Round) -> Void
+) throws -> StressSummary {
+    let scenario = Scenario(name: name, summary: "", invariants: [], windows: windows, leastThreads: 1, run: round)
+    var host = RunHost { "STRESS_SEED=\($1) swift test --filter '\($0.prefix { $0 != "(" })'" }
+    host.isQuiet = true
+    var plan = RunPlan(
+        scenarios: [scenario],
+        duration: duration,
+        threads: threads ?? usualThreads,
+        seed: seed ?? Environment.seed,
+        perturbations: perturbations.isDisjoint(with: [.yield, .stall]) ? perturbations : perturbations.union(.steps),
+        roundLength: roundLength,
+        host: host
+    )
+    (plan.crowdInterval, plan.lastCall) = (4, duration * 2)
+    let perturbation = Perturbation(plan.perturbations)
+    plan.host.perturbation = { _ in perturbation }
+    return try Turn.shared.take {
+        Watchdog.shared.setPatience(patience)
+        let recorder = RunRecorder(plan, save: Environment.save)
+        let runner = Runner(
+            plan: plan,
+            progress: ProgressLine(plan.host, total: .zero, isQuiet: true),
+            recorder: recorder
+        )
+        let outcome = UserPoints.withPoints(of: perturbation) { runner.run() }
+        Environment.keep(recorder.write(ending: outcome.exit))
+        let result = outcome.results[0]
+        guard result.verdict == .pass else { throw StressFailure(result, plan) }
+        return StressSummary(result, seed: plan.seed)
+    }
+}
+
+/// What a stress run has done.
+public struct StressSummary: Sendable {
+    public let seed: UInt64
+    public let rounds: Int
+    /// Operations that workers have begun.
+    public let operations: UInt64
+    public let checks: UInt64
+    /// How often each window was hit.
+    public let windows: [String: UInt64]
+    /// The durations that workers have recorded, by name.
+    public let latencies: [String: Histogram]
+
+    init(_ result: ScenarioResult, seed: UInt64) {
+        (self.seed, rounds, operations, checks) = (seed, result.rounds, result.operations, result.checks)
+        windows = Dictionary(result.windows.map { ($0.name, $0.hits) }) { $1 }
+        latencies = Dictionary(result.latencies.map { ($0.name, $0.histogram) }) { $1 }
+    }
+}
+
+/// A stress run found something, or proved nothing. Its description says all that a reader of a
+/// test log needs.
+public struct StressFailure: Error, CustomStringConvertible {
+    /// The first violation of each invariant; empty if only windows were missed.
+    public let violations: [Violation]
+    /// Windows that were never hit.
+    public let missedWindows: [String]
+    public let seed: UInt64
+    public let description: String
+
+    init(_ result: ScenarioResult, _ plan: RunPlan) {
+        (violations, missedWindows, seed) = (result.violations, result.missedWindows, plan.seed)
+        let name = result.scenario.name
+        guard !violations.isEmpty else {
+            description = """
+                \(name) proves nothing: never hit in \(result.rounds) rounds: \(missedWindows.joined(separator: "; "))
+                  seed \(seed): `\(plan.host.command(name, seed))` draws the same workload
+                """
+            return
+        }
+        var lines = violations.map { violation in
+            let place = violation.thread.map { " (thread \($0))" } ?? " (at rest)"
+            return "\(violation.invariant) is violated\(place): \(violation.message)"
+        }
+        lines.append("  \(name): in round \(result.rounds), \(result.violationCount) violations")
+        lines.append(violations[0].circumstances)
+        description = lines.joined(separator: "\n")
+    }
+}
+
+/// One run of the process at a time.
+final class Turn: Sendable {
+    static let shared = Turn()
+    private let lock = Guarded(())
+    /// The thread whose turn it is. Relaxed: only a thread's own number matters to it.
+    private let owner = Atomic<UInt>(0)
+
+    func take<Result>(_ body: () throws -> Result) rethrows -> Result {
+        let own = threadNumber()
+        precondition(
+            owner.load(ordering: .relaxed) != own && Worker.current == nil,
+            "a stress run inside another: end the first one before"
+        )
+        return try lock.withLock { _ in
+            owner.store(own, ordering: .relaxed)
+            defer { owner.store(0, ordering: .relaxed) }
+            return try body()
+        }
+    }
+}
+
+/// What the environment asks of runs in tests.
+enum Environment {
+    /// The seed that it names, or a new one.
+    static var seed: UInt64 {
+        guard let text = ProcessInfo.processInfo.environment["STRESS_SEED"] else { return .random(in: 1...999_999_999) }
+        guard let seed = UInt64(text) else { harnessFailure("STRESS_SEED is a number, not '\(text)'") }
+        return seed
+    }
+
+    private static let finished = Guarded<[Report]>([])
+
+    /// A call's results are final.
+    static func keep(_ report: Report) { finished.withLock { $0.append(report) } }
+
+    /// Writes what the process has found until now, where the environment asks for a report.
+    static var save: (@Sendable (Report) -> Void)? {
+        guard let path = ProcessInfo.processInfo.environment["STRESS_REPORT"] else { return nil }
+        return { report in
+            let all = Report(merging: finished.withLock { $0 } + [report])
+            do {
+                let data =
+                    switch path.split(separator: ".").last {
+                    case "json": try all.json
+                    case "xml": Data(JUnitReport.text(all).utf8)
+                    default: Data(HTMLReport.text(all).utf8)
+                    }
+                try data.write(to: URL(fileURLWithPath: path))
+            } catch {
+                harnessFailure("STRESS_REPORT cannot be written: \(error.localizedDescription)")
+            }
+        }
+    }
+}
