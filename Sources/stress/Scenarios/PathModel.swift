@@ -8,6 +8,9 @@ final class PathRoot: ConcurrentObservable, ObservationSource {
     init(_ leaf: PathEnd?) { middle = Observed(PathMiddle(leaf)) }
 
     func cancelAllObservations() { ObservationToken.cancelAll(of: first, middle) }
+
+    /// The number that a path leads to at the moment; 0 if it leads nowhere.
+    var present: UInt64 { middle.value.end.value?.number.value ?? 0 }
 }
 
 final class PathMiddle: ConcurrentObservable {
@@ -22,7 +25,15 @@ final class PathEnd: ConcurrentObservable {
     init(_ number: UInt64) { self.number = Observed(number) }
 }
 
-extension PathRoot {
-    /// The number that a path leads to at the moment; 0 if it leads nowhere.
-    var present: UInt64 { middle.value.end.value?.number.value ?? 0 }
+/// A referent of weak properties.
+final class Referent: WeaklyObservable {
+    let lifetime = ReferentLifetime()
+}
+
+/// A referent with a property.
+final class WeakEnd: WeaklyObservable {
+    let lifetime = ReferentLifetime()
+    let number: Observed<UInt64>
+
+    init(_ number: UInt64 = 0) { self.number = Observed(number) }
 }

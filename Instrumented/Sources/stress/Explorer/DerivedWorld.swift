@@ -3,43 +3,44 @@
 /// Two numbers that a function has read.
 struct ReadPair: Equatable, Sendable, CustomStringConvertible {
     let first, second: Int
+    init(_ first: Int, _ second: Int) { (self.first, self.second) = (first, second) }
+    var isSame: Bool { first == second }
     var description: String { "\(first) and \(second)" }
 }
 
-/// A derived value in a program, its observer, and what both must keep. (P2, P22 to P24)
-final class DerivedWorld<Value: Sendable & Equatable>: @unchecked Sendable {
+/// A derived value in a program, its sources, its observer, and what they must keep. (P2, P22 to
+/// P24)
+final class DerivedWorld<Value: Sendable & Equatable>: ProgramPart, @unchecked Sendable {
     // Unchecked: everything belongs to the running thread.
     let backend: LibraryBackend
+    let sources: [Observed<Int>]
     private(set) var derived: Derived<Value>?
     private(set) var token: ObservationToken?
     private(set) var received: [Change<Value>] = []
-    private(set) var ends: [ObservationEnd] = []
+    private var ends: [ObservationEnd] = []
     /// The value's version when the observation began.
     private var firstVersion: UInt64 = 0
     private let isPossible: (Value) -> Bool
 
     /// - Parameter isPossible: Whether the function gives the value for sources that were present
     ///   together.
-    init(_ backend: LibraryBackend, _ derived: Derived<Value>, isPossible: @escaping (Value) -> Bool = { _ in true }) {
-        self.backend = backend
-        self.derived = derived
-        self.isPossible = isPossible
+    init(
+        _ backend: LibraryBackend,
+        _ derived: Derived<Value>,
+        of sources: [Observed<Int>] = [],
+        isPossible: @escaping (Value) -> Bool = { _ in true }
+    ) {
+        (self.backend, self.sources, self.derived, self.isPossible) = (backend, sources, derived, isPossible)
     }
 
-    func check(_ holds: Bool, _ invariant: String, _ message: @autoclosure () -> String) {
-        if !holds { backend.scheduler.fail(invariant, message()) }
-    }
+    func set(_ value: Int, at index: Int = 0) { sources[index].value = value }
 
     /// Begins the observation.
     func observe() {
         guard let derived else { return }
         let token = derived.observe { [self] change in
-            check(
-                Instrumentation.forbiddenDepth == 0,
-                "P5.no-lock-around-user-code",
-                "an observer is called under a lock or in a read section"
-            )
-            backend.userStep("in the callback")
+            checkCallback("an observer")
+            step("in the callback")
             check(isPossible(change.new), "P23.no-mixture", "received \(change.new)")
             received.append(change)
         }
@@ -57,14 +58,10 @@ final class DerivedWorld<Value: Sendable & Equatable>: @unchecked Sendable {
         return value
     }
 
-    func cancel() {
-        token?.cancel()
-    }
+    func cancel() { token?.cancel() }
 
     /// Releases the derived value.
-    func drop() {
-        derived = nil
-    }
+    func drop() { derived = nil }
 
     /// At rest: the value is the function's, and the observer has received the last version, and
     /// each before it. No more than there were changes.
@@ -74,58 +71,76 @@ final class DerivedWorld<Value: Sendable & Equatable>: @unchecked Sendable {
         guard isObserved else { return }
         let changes = received.sorted { $0.version < $1.version }
         let versions = changes.map(\.version)
-        check(
-            versions.last ?? firstVersion == version,
-            "P24.nothing-lost",
-            "received the versions \(versions), and the value has version \(version)"
-        )
-        check(
-            versions == (0..<version - firstVersion).map { firstVersion + 1 + $0 },
-            "P2.derived-versions",
-            "received the versions \(versions) since \(firstVersion)"
-        )
+        func message() -> String {
+            "received \(changes) since version \(firstVersion), and \(value) has version \(version)"
+        }
+        check(versions.last ?? firstVersion == version, "P24.nothing-lost", message())
+        check(versions.elementsEqual(firstVersion + 1..<version + 1), "P2.derived-versions", message())
         check(versions.count <= most, "P24.one-per-change", "received the versions \(versions) of \(most) changes")
-        check(changes.last?.new ?? value == value, "P24.nothing-lost", "received \(changes.last!.new), not \(value)")
-        for change in changes {
-            check(change.old != change.new, "P24.silent-when-equal", "version \(change.version) changes nothing")
-        }
-        for (change, next) in zip(changes, changes.dropFirst()) {
-            check(change.new == next.old, "P2.derived-versions", "old of \(next.version) is not the last new")
-        }
+        check(changes.last?.new ?? value == value, "P24.nothing-lost", message())
+        check(changes.allSatisfy { $0.old != $0.new }, "P24.silent-when-equal", message())
+        checkChain(changes, "P2.derived-versions")
     }
 
     /// At rest: how many links a source has.
-    func checkLinks(_ source: Observed<Int>, _ expected: Int, _ invariant: String = "P24.links") {
-        let links = source.observationCount
+    func checkLinks(_ expected: Int, _ invariant: String = "P24.links", at index: Int = 0) {
+        let links = sources[index].observationCount
         check(links == expected, invariant, "a source has \(links) links, and \(expected) are needed")
-    }
-
-    /// After the last `cancel()` has returned: the source has no link any more.
-    func checkLinksNow(_ source: Observed<Int>) {
-        check(source.observationCount == 0, "P24.links-end", "a source still has a link when cancel() has returned")
     }
 
     /// At rest: the observation goes on, and has received the last value.
     func checkKept(_ expected: Value) {
-        check(
-            ends.isEmpty && token?.isActive == true && received.map(\.new) == [expected],
-            "P11.derived-kept",
+        check(ends.isEmpty && token?.isActive == true && received.map(\.new) == [expected], "P11.derived-kept") {
             "received \(received.map(\.new)), and ended \(ends.count) times"
-        )
+        }
     }
 
     /// At rest: the observation has ended with the value.
     func checkDeath() {
-        check(
-            ends == [.sourceDeleted],
-            "P12.derived-death",
-            "the observation of a dropped value has ended \(ends.count) times"
-        )
+        check(ends == [.sourceDeleted], "P12.derived-death", "the observation of a dropped value has ended as \(ends)")
     }
 
     /// Ends what is left.
     func end() {
         token?.cancel()
         (token, derived) = (nil, nil)
+    }
+}
+
+extension DerivedWorld<ReadPair> {
+    /// Reads, and expects nothing older than what the source had before.
+    func readAfter() {
+        let (before, version) = sources[0].snapshot()
+        let value = read()!.first
+        // The same version before and after: the value was present all the time.
+        check(value == before || sources[0].version != version, "P22.current") {
+            "read \(value), and the source had \(before) all the time"
+        }
+    }
+}
+
+extension LibraryProgram {
+    /// A program on a value that is derived of sources, which have these values at first.
+    static func derived<Value: Sendable & Equatable>(
+        _ name: String,
+        _ summary: String,
+        of values: [Int] = [0],
+        by derive: @escaping @Sendable ([Observed<Int>]) -> Derived<Value>,
+        isPossible: @escaping @Sendable (Value) -> Bool = { _ in true },
+        setUp: @escaping @Sendable (DerivedWorld<Value>) -> Void = { $0.observe() },
+        _ threads: Operations<DerivedWorld<Value>>...,
+        rest: @Sendable (DerivedWorld<Value>) -> Void...
+    ) -> LibraryProgram {
+        LibraryProgram(
+            name,
+            summary,
+            in: { backend in
+                let sources = values.map { Observed($0) }
+                return DerivedWorld(backend, derive(sources), of: sources, isPossible: isPossible)
+            },
+            setUp: setUp,
+            threads: threads,
+            rest: rest + [{ $0.end() }]
+        )
     }
 }

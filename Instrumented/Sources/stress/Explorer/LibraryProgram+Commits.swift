@@ -1,176 +1,139 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension LibraryProgram {
-    /// Three threads: two commits whose groups name the properties in different orders, and reads.
-    /// (P19)
-    static let commitCommitRead = LibraryProgram(
-        name: "commit-commit-read",
-        summary: "two commits of two properties, whose groups name them in different orders, against reads",
-        threads: [["commit X Y"], ["commit Y X"], ["read X, Y, X"]]
-    ) { backend in
-        let world = CommitWorld(backend)
-        return Program.Instance(
-            threads: [[{ world.commit(world.group) }], [{ world.commit(world.reversed) }], [{ world.read() }]],
-            rest: [{ world.checkRest(2) }]
-        )
-    }
+    /// Two commits of the same properties, named in different orders. (P19)
+    static let commitCommit = commits(
+        "commit-commit",
+        "two commits of two properties, whose groups name them in different orders",
+        ["commit X Y": { $0.commit() }],
+        ["commit Y X": { $0.commit(reversed: true) }],
+        rest: { $0.checkRest(2) }
+    )
+
+    /// Three threads: such commits, and reads. (P19)
+    static let commitCommitRead = commits(
+        "commit-commit-read",
+        "two commits of two properties, whose groups name them in different orders, against reads",
+        ["commit X Y": { $0.commit() }],
+        ["commit Y X": { $0.commit(reversed: true) }],
+        ["read X, Y, X": { $0.read() }],
+        rest: { $0.checkRest(2) }
+    )
+
+    /// A commit, and a thread that reads one property, then the other. (P19)
+    static let commitRead = commits(
+        "commit-read",
+        "two commits of two properties against reads of one, then of the other",
+        ["commit": { $0.commit() }, "commit": { $0.commit() }],
+        ["read X, Y, X": { $0.read() }],
+        rest: { $0.checkRest(2) }
+    )
+
+    /// Two commits, and a thread that takes a snapshot. (P20)
+    static let commitSnapshot = commits(
+        "commit-snapshot",
+        "two commits of two properties against a snapshot",
+        ["commit": { $0.commit() }, "commit": { $0.commit() }],
+        ["snapshot": { $0.takeSnapshot() }],
+        rest: { $0.checkRest(2) }
+    )
+
+    /// A commit that reads one property and changes the other, and a set of the first. (P19)
+    static let commitReading = commits(
+        "commit-reading",
+        "a commit that sets one property to what it reads of another, against a set of that",
+        ["commit Y reading X": { $0.copyFirst() }],
+        ["set X": { $0.setFirst() }, "look at Y": { $0.lookAtSecond() }],
+        rest: { $0.checkCopy() }
+    )
 
     /// A commit and the body of a `modify` of one of its members. (P2, P19)
-    static let commitModify = LibraryProgram(
-        name: "commit-modify",
-        summary: "a commit of two properties against a modify of one of them",
-        threads: [["commit"], ["modify X"]]
-    ) { backend in
-        let world = CommitWorld(backend)
-        return Program.Instance(
-            threads: [[{ world.commit(world.group) }], [{ world.modifyFirst() }]],
-            rest: [{ world.checkModified() }]
-        )
+    static let commitModify = commits(
+        "commit-modify",
+        "a commit of two properties against a modify of one of them",
+        ["commit": { $0.commit() }],
+        ["modify X": { $0.modifyFirst() }],
+        rest: { $0.checkRest(2, 1, "P2.no-lost-update") }
+    )
+
+    private static func commits(
+        _ name: String,
+        _ summary: String,
+        _ threads: Operations<CommitWorld>...,
+        rest: @escaping @Sendable (CommitWorld) -> Void
+    ) -> LibraryProgram {
+        LibraryProgram(name, summary, in: CommitWorld.init, threads: threads, rest: [rest])
     }
 
     /// A commit, and a thread that begins to observe the group. (P4, P21)
     static let commitObserve = LibraryProgram(
-        name: "commit-observe",
-        summary: "two commits of two properties against an observation of both with the initial value",
-        threads: [["commit", "commit"], ["observe"]]
-    ) { backend in
-        let world = CommitWorld(backend)
-        let observer = GroupObserver(backend)
-        return Program.Instance(
-            threads: [
-                [{ world.commit(world.group) }, { world.commit(world.group) }], [{ observer.observe(world.reversed) }],
-            ],
-            rest: [{ observer.checkRest(2) }]
-        )
-    }
-
-    /// A commit of properties that another thread releases at the same time. (P12, P21)
-    static let commitDeath = LibraryProgram(
-        name: "commit-death",
-        summary: "a commit of two observed properties against the release of the others' references to them",
-        threads: [["commit, release"], ["release"]]
-    ) { backend in
-        let observer = GroupObserver(backend)
-        let (first, second) = (Deferred<CommitWorld?>(), Deferred<CommitWorld?>())
-        return Program.Instance(
-            setUp: {
-                let world = CommitWorld(backend)
-                first.fill(world)
-                second.fill(world)
-                observer.observe(world.group)
-            },
-            threads: [
-                [
-                    {
-                        first.content!!.commit(first.content!!.group)
-                        first.fill(nil)
-                    }
-                ],
-                [{ second.fill(nil) }],
-            ],
-            rest: [{ observer.checkDeath(1, isReleased: first.content! == nil && second.content! == nil) }]
-        )
-    }
+        "commit-observe",
+        "two commits of two properties against an observation of both with the initial value",
+        in: { (world: CommitWorld($0), observer: GroupObserver($0)) },
+        ["commit": { $0.world.commit() }, "commit": { $0.world.commit() }],
+        ["observe": { $0.observer.observe($0.world.reversed) }],
+        rest: { $0.observer.checkReceived(2) },
+        { $0.observer.end() }
+    )
 
     /// A commit, and a thread that removes the observers of one of its members. (P8, P21)
     static let commitRemove = LibraryProgram(
-        name: "commit-remove",
-        summary: "a commit of two observed properties against the removal of the observers of one",
-        threads: [["commit"], ["remove X"]]
-    ) { backend in
-        let world = CommitWorld(backend)
-        let observer = GroupObserver(backend)
-        return Program.Instance(
-            setUp: { observer.observe(world.group) },
-            threads: [[{ world.commit(world.group) }], [{ world.first.cancelAllObservations() }]],
-            rest: []
-        )
-    }
+        "commit-remove",
+        "a commit of two observed properties against the removal of the observers of one",
+        in: { (world: CommitWorld($0), observer: GroupObserver($0)) },
+        setUp: { $0.observer.observe($0.world.group) },
+        ["commit": { $0.world.commit() }],
+        ["remove X": { $0.world.first.cancelAllObservations() }]
+    )
+
+    /// A commit of properties that another thread releases at the same time. (P12, P21)
+    static let commitDeath = LibraryProgram(
+        "commit-death",
+        "a commit of two observed properties against the release of the others' references to them",
+        in: { (observer: GroupObserver($0), first: Shared<CommitWorld?>(nil), second: Shared<CommitWorld?>(nil)) },
+        setUp: { run in
+            let world = CommitWorld(run.observer.backend)
+            (run.first.content, run.second.content) = (world, world)
+            run.observer.observe(world.group)
+        },
+        [
+            "commit, release": { run in
+                run.first.content!.commit()
+                run.first.content = nil
+            }
+        ],
+        ["release": { $0.second.content = nil }],
+        rest: { run in
+            run.observer.checkReceived(1)
+            run.observer.checkEnds(isReleased: run.first.content == nil && run.second.content == nil)
+        }
+    )
 
     /// A commit replaces two steps of paths. Each step's inline observer changes the object to
     /// which the other step's path leads by then. (P1)
     static let commitRelink = LibraryProgram(
-        name: "commit-relink",
-        summary: "a commit of two steps of paths, whose observers set what the other path leads to",
-        threads: [["commit"]]
-    ) { backend in
-        let world = RelinkWorld(backend)
-        return Program.Instance(setUp: { world.observe() }, threads: [[{ world.commit() }]], rest: [{ world.end() }])
-    }
-}
-
-/// An observer of two properties that always change together, by one each.
-private final class GroupObserver: @unchecked Sendable {
-    // Unchecked: everything belongs to the running thread.
-    private let backend: LibraryBackend
-    private var received: [Change<(Int, Int)>] = []
-    private var ends: [ObservationEnd] = []
-    private var token: ObservationToken?
-
-    init(_ backend: LibraryBackend) { self.backend = backend }
-
-    private func check(_ holds: Bool, _ invariant: String, _ message: @autoclosure () -> String) {
-        if !holds { backend.scheduler.fail(invariant, message()) }
-    }
-
-    func observe(_ group: Group<(Int, Int)>) {
-        let token = group.observe(options: .initial) { [self] change in
-            check(
-                Instrumentation.forbiddenDepth == 0,
-                "P5.no-lock-around-user-code",
-                "an observer of a group is called under a lock"
-            )
-            backend.userStep("in the callback")
-            check(change.new.0 == change.new.1, "P21.whole", "an observer of a group received \(change.new)")
-            check(ends.isEmpty, "P12.end-last", "an observer of a group receives a change after its end")
-            received.append(change)
-        }
-        token.onEnd { [self] in ends.append($0) }
-        self.token = token
-    }
-
-    private func checkReceived(_ commits: Int) {
-        let values = received.map(\.new.0).sorted()
-        let first = received.first { $0.reason == .initial }?.new.0 ?? -1
-        check(values == Array(first...commits), "P21.once", "after \(commits) commits: received \(values)")
-        check(
-            received.filter { $0.reason == .initial }.count == 1 && first >= 0,
-            "P4.initial-once",
-            "received the initial value \(first)"
-        )
-    }
-
-    func checkRest(_ commits: Int) {
-        checkReceived(commits)
-        token?.cancel()
-        token = nil
-    }
-
-    /// - Parameter isReleased: Whether both threads have released the properties: a schedule that
-    ///   is shrunk may leave a release out.
-    func checkDeath(_ commits: Int, isReleased: Bool) {
-        checkReceived(commits)
-        if !isReleased { return check(ends.isEmpty, "P12.end-once", "received the ends \(ends) before the end") }
-        check(ends == [.sourceDeleted], "P12.end-once", "received the ends \(ends)")
-        token = nil
-    }
+        "commit-relink",
+        "a commit of two steps of paths, whose observers set what the other path leads to",
+        in: RelinkWorld.init,
+        setUp: { $0.observe() },
+        ["commit": { $0.commit() }],
+        rest: { $0.tokens = [] }
+    )
 }
 
 /// Two steps of paths, which a commit replaces at once.
-private final class RelinkWorld: @unchecked Sendable {
+private final class RelinkWorld: ProgramPart, @unchecked Sendable {
     // Unchecked: everything belongs to the running thread.
-    final class End: ConcurrentObservable { let number = Observed(0) }
-
     final class Root: ConcurrentObservable {
-        let left = Observed(End())
-        let right = Observed(End())
+        let left = Observed(PathEnd(0))
+        let right = Observed(PathEnd(0))
     }
 
-    private let backend: LibraryBackend
+    let backend: LibraryBackend
     private let root = Root()
-    private let (left, right) = (End(), End())
-    private var received: (left: [Int], right: [Int]) = ([], [])
-    private var tokens: [ObservationToken] = []
+    private let (left, right) = (PathEnd(0), PathEnd(0))
+    private var received: (left: [UInt64], right: [UInt64]) = ([], [])
+    var tokens: [ObservationToken] = []
 
     init(_ backend: LibraryBackend) { self.backend = backend }
 
@@ -187,12 +150,9 @@ private final class RelinkWorld: @unchecked Sendable {
         }.store(in: &tokens)
     }
 
-    private func check(_ received: [Int], _ path: String) {
-        if received.contains(1) { return }
-        backend.scheduler.fail(
-            "P1.exactly-once",
-            "the \(path) path is not linked to its new end when a commit's first observer is called"
-        )
+    private func check(_ received: [UInt64], _ path: String) {
+        let message = "the \(path) path is not linked to its new end when a commit's first observer is called"
+        check(received.contains(1), "P1.exactly-once", message)
     }
 
     func commit() {
@@ -201,6 +161,4 @@ private final class RelinkWorld: @unchecked Sendable {
             transaction[root.right] = right
         }
     }
-
-    func end() { tokens = [] }
 }

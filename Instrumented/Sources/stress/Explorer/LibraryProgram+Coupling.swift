@@ -1,250 +1,252 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The changes that a program's only observer has received, in the order of its calls.
-private final class ReceivedChanges<Value: Sendable & Equatable>: @unchecked Sendable {
-    // Unchecked: everything belongs to the running thread.
-    private let backend: LibraryBackend
-    private var isRunning = false
-    private(set) var received: [Change<Value>] = []
-    var tokens: [ObservationToken] = []
-
-    init(_ backend: LibraryBackend) { self.backend = backend }
-
-    func check(_ holds: Bool, _ invariant: String, _ message: @autoclosure () -> String) {
-        if !holds { backend.scheduler.fail(invariant, message()) }
-    }
-
-    /// The observer's callback.
-    func receive(_ change: Change<Value>, isSerial: Bool = false) {
-        if isSerial { check(!isRunning, "P2.one-at-a-time", "two callbacks of a serial observer run at once") }
-        isRunning = true
-        backend.userStep("in the callback")
-        isRunning = false
-        received.append(change)
-    }
-
-    /// Versions 1, 2, 3, …, each once, in a chain of old and new that ends with `value`.
-    func checkChanges(until value: Value, isSerial: Bool = false) {
-        let changes = isSerial ? received : received.sorted { $0.version < $1.version }
-        let versions = changes.map(\.version)
-        check(
-            versions == (0..<versions.count).map { UInt64($0) + 1 },
-            isSerial ? "P2.ordered" : "P2.path-versions",
-            "received the versions \(versions)"
-        )
-        for (change, next) in zip(changes, changes.dropFirst()) {
-            check(change.new == next.old, "P2.old-is-last-new", "old of \(next.version) is not the last new")
-        }
-        check(changes.last?.new == value, "P3.converges", "the last change received is not the present value")
-    }
-}
-
 extension LibraryProgram {
     /// A thread that finds another delivering leaves its change, and the other delivers it. (P1,
     /// P2)
     static let serialSetSet = LibraryProgram(
-        name: "serial-set-set",
-        summary: "two changes of a property with a serial observer",
-        threads: [["set 1"], ["set 2"]]
-    ) { backend in
-        let property = Observed(0)
-        let observer = ReceivedChanges<Int>(backend)
-        return Program.Instance(
-            setUp: {
-                observer.tokens = [property.observe(delivery: .serial()) { observer.receive($0, isSerial: true) }]
-            },
-            threads: [[{ property.value = 1 }], [{ property.value = 2 }]],
-            rest: [
-                {
-                    observer.check(
-                        observer.received.count == 2,
-                        "P1.ordered-once",
-                        "received \(observer.received.count) of 2 changes"
-                    )
-                    observer.checkChanges(until: property.value, isSerial: true)
-                    observer.tokens = []
-                }
-            ]
-        )
-    }
+        "serial-set-set",
+        "two changes of a property with a serial observer",
+        in: { (property: Observed(0), observer: ReceivedChanges<Int>($0, isSerial: true)) },
+        setUp: { run in
+            run.observer.tokens = [run.property.observe(delivery: .serial()) { run.observer.receive($0) }]
+        },
+        ["set 1": { $0.property.value = 1 }],
+        ["set 2": { $0.property.value = 2 }],
+        rest: { run in
+            let count = run.observer.received.count
+            run.observer.check(count == 2, "P1.ordered-once", "received \(count) of 2 changes")
+            run.observer.checkChanges(until: run.property.value)
+        }
+    )
 
     /// Changes that overtake each other on their way. (P3)
-    static let bindSetSet = LibraryProgram(
-        name: "bind-set-set",
-        summary: "two changes of a property that is bound to another",
-        threads: [["set 1"], ["set 2"]]
-    ) { backend in
-        let (source, destination) = (Observed(0), Observed(0))
-        let observer = ReceivedChanges<Int>(backend)
-        return Program.Instance(
-            setUp: { observer.tokens = [source.bind(to: destination)] },
-            threads: [[{ source.value = 1 }], [{ source.value = 2 }]],
+    static let bindSetSet = bound(
+        "bind-set-set",
+        "two changes of a property that is bound to another",
+        "P3.destination-follows",
+        { $0.bind(to: $1) },
+        ["set 1": { $0.left.value = 1 }],
+        ["set 2": { $0.left.value = 2 }]
+    )
+
+    /// Changes that meet. (P3)
+    static let bindBothWays = bound(
+        "bind-both-ways",
+        "changes of both sides of a two-way binding",
+        "P3.pair-converges",
+        { $0.bindBidirectionally(with: $1) },
+        ["set left": { $0.left.value = 1 }],
+        ["set right": { $0.right.value = 2 }]
+    )
+
+    private static func bound(
+        _ name: String,
+        _ summary: String,
+        _ invariant: String,
+        _ bind: @escaping @Sendable (_ left: Observed<Int>, _ right: Observed<Int>) -> ObservationToken,
+        _ threads: Operations<BoundRun>...
+    ) -> LibraryProgram {
+        LibraryProgram(
+            name,
+            summary,
+            in: { (left: Observed(0), right: Observed(0), observer: ReceivedChanges<Int>($0)) },
+            setUp: { $0.observer.tokens = [bind($0.left, $0.right)] },
+            threads: threads,
             rest: [
-                {
-                    observer.check(
-                        destination.value == source.value,
-                        "P3.destination-follows",
-                        "the destination is \(destination.value), its source \(source.value)"
-                    )
-                    observer.tokens = []
+                { run in
+                    let (left, right) = (run.left.value, run.right.value)
+                    run.observer.check(left == right, invariant, "the left is \(left), the right \(right)")
+                    run.observer.tokens = []
                 }
             ]
         )
     }
 
-    /// Changes that meet. (P3)
-    static let bindBothWays = LibraryProgram(
-        name: "bind-both-ways",
-        summary: "changes of both sides of a two-way binding",
-        threads: [["set left"], ["set right"]]
-    ) { backend in
-        let (left, right) = (Observed(0), Observed(0))
-        let observer = ReceivedChanges<Int>(backend)
-        return Program.Instance(
-            setUp: { observer.tokens = [left.bindBidirectionally(with: right)] },
-            threads: [[{ left.value = 1 }], [{ right.value = 2 }]],
-            rest: [
-                {
-                    observer.check(
-                        left.value == right.value,
-                        "P3.pair-converges",
-                        "the left is \(left.value), the right \(right.value)"
-                    )
-                    observer.tokens = []
-                }
-            ]
-        )
-    }
+    private typealias BoundRun = (left: Observed<Int>, right: Observed<Int>, observer: ReceivedChanges<Int>)
+
+    /// A value that one thread sets goes round a cycle through a path while another thread sets the
+    /// same property. (P3)
+    static let bindPathCycle = LibraryProgram(
+        "bind-path-cycle",
+        "two changes of a property that is bound through a path, and bound back",
+        in: { CycleRun(PathRun($0, end: 0)) },
+        setUp: { $0.bind() },
+        ["set 8": { $0.number.value = 8 }],
+        ["set 16": { $0.number.value = 16 }],
+        rest: { $0.check() }
+    )
 
     /// The end of a path changes while the path is relinked. (P2, P3)
     static let pathRelinkSet = path(
         "path-relink-set",
         "a change of the end of a path against the replacement of a step",
-        ["lead elsewhere"],
-        ["set the end"]
-    ) { root, end in
-        [[{ root.end.value = PathEnd(2) }], [{ end.number.value = 3 }]]
-    }
+        ["lead elsewhere": { $0.root!.end.value = PathEnd(2) }],
+        ["set the end": { $0.end.number.value = 3 }]
+    )
 
     /// The path's new end changes before the replacement is delivered. The observer must receive
     /// that change after the replacement. (P2, P3)
     static let serialPathRelinkSet = path(
         "serial-path-relink-set",
         "the replacement of a step of a path with a serial observer against a change of its new end",
-        ["lead elsewhere"],
-        ["set the new end"],
-        isSerial: true
-    ) { root, _ in
-        let next = PathEnd(2)
-        return [[{ root.end.value = next }], [{ next.number.value = 3 }]]
-    }
+        isSerial: true,
+        ["lead elsewhere": { $0.root!.end.value = $0.next }],
+        ["set the new end": { $0.next.number.value = 3 }]
+    )
 
     /// A step is replaced twice at once: the second thread leaves the relink to the first. (P3)
     static let pathRelinkRelink = path(
         "path-relink-relink",
         "two replacements of a step of a path",
-        ["lead elsewhere"],
-        ["lead elsewhere"]
-    ) { root, _ in
-        [[{ root.end.value = PathEnd(2) }], [{ root.end.value = PathEnd(3) }]]
-    }
+        ["lead elsewhere": { $0.root!.end.value = PathEnd(2) }],
+        ["lead elsewhere": { $0.root!.end.value = PathEnd(3) }]
+    )
 
     private static func path(
         _ name: String,
         _ summary: String,
-        _ first: [StaticString],
-        _ second: [StaticString],
         isSerial: Bool = false,
-        _ operations: @escaping @Sendable (_ root: PathMiddle, _ end: PathEnd) -> [[() -> Void]]
+        _ threads: Operations<PathRun>...
     ) -> LibraryProgram {
-        LibraryProgram(name: name, summary: summary, threads: [first, second]) { backend in
-            let end = PathEnd(1)
-            let root = PathMiddle(end)
-            let observer = ReceivedChanges<UInt64?>(backend)
-            return Program.Instance(
-                setUp: {
-                    observer.tokens = [
-                        root.observe(\.end.number, delivery: isSerial ? .serial() : .inline) {
-                            observer.receive($0, isSerial: isSerial)
-                        }
-                    ]
-                },
-                threads: operations(root, end),
-                rest: [
-                    {
-                        observer.checkChanges(until: root.end.value?.number.value, isSerial: isSerial)
-                        observer.tokens = []
-                    }
-                ]
-            )
-        }
+        LibraryProgram(
+            name,
+            summary,
+            in: { PathRun($0, isSerial: isSerial) },
+            setUp: { $0.observe() },
+            threads: threads,
+            rest: [{ $0.observer.checkChanges(until: $0.root!.end.value?.number.value) }]
+        )
     }
 
     /// The root goes while the end changes. (P12)
-    static let pathDeathSet = LibraryProgram(
-        name: "path-death-set",
-        summary: "the death of a path's root against a change of its end",
-        threads: [["drop the root"], ["set the end"]]
-    ) { backend in
-        pathDeath(backend, [])
-    }
+    static let pathDeathSet = pathDeath(
+        "path-death-set",
+        "the death of a path's root against a change of its end"
+    )
 
     /// The root goes while the end changes, with an observer that receives prior deliveries. (P12)
-    static let pathDeathAhead = LibraryProgram(
-        name: "path-death-ahead",
-        summary:
-            "the death of a path's root against a change of its end, with an observer that receives prior deliveries",
-        threads: [["drop the root"], ["set the end"]]
-    ) { backend in
-        pathDeath(backend, [.prior])
+    static let pathDeathAhead = pathDeath(
+        "path-death-ahead",
+        "the death of a path's root against a change of its end, with an observer that receives prior deliveries",
+        .prior
+    )
+
+    private static func pathDeath(_ name: String, _ summary: String, _ options: ObservationOptions = []) -> Self {
+        LibraryProgram(
+            name,
+            summary,
+            in: { PathRun($0) },
+            setUp: { $0.observe(options) },
+            ["drop the root": { $0.drop() }],
+            ["set the end": { $0.end.number.value = 3 }],
+            rest: { $0.checkDeath() }
+        )
+    }
+}
+
+/// The changes that a program's only observer has received, in the order of its calls.
+private final class ReceivedChanges<Value: Sendable & Equatable>: ProgramPart, @unchecked Sendable {
+    // Unchecked: everything belongs to the running thread.
+    let backend: LibraryBackend
+    private let isSerial: Bool
+    private var isRunning = false
+    private(set) var received: [Change<Value>] = []
+    var tokens: [ObservationToken] = []
+
+    init(_ backend: LibraryBackend, isSerial: Bool = false) { (self.backend, self.isSerial) = (backend, isSerial) }
+
+    /// The observer's callback.
+    func receive(_ change: Change<Value>) {
+        if isSerial { check(!isRunning, "P2.one-at-a-time", "two callbacks of a serial observer run at once") }
+        isRunning = true
+        step("in the callback")
+        isRunning = false
+        received.append(change)
     }
 
-    private static func pathDeath(_ backend: LibraryBackend, _ options: ObservationOptions) -> Program.Instance {
-        let end = PathEnd(1)
-        let root = Deferred<PathMiddle?>()
-        let observer = ReceivedChanges<UInt64?>(backend)
-        let ends = Deferred<Int>()
-        let committed = Deferred<UInt64>()
-        return Program.Instance(
-            setUp: {
-                root.fill(PathMiddle(end))
-                ends.fill(0)
-                let token = root.content!!.observe(\.end.number, options: options) { change in
-                    observer.check(
-                        ends.content == 0,
-                        "P12.path-end-last",
-                        "a change is received after the end of the path"
-                    )
-                    observer.receive(change)
-                }
-                token.onEnd { _ in ends.fill(ends.content! + 1) }
-                observer.tokens = [token]
-            },
-            threads: [
-                [
-                    {
-                        committed.fill(end.number.version)
-                        root.fill(nil)
-                    }
-                ],
-                [{ end.number.value = 3 }],
-            ],
-            rest: [
-                {
-                    observer.check(
-                        ends.content == 1,
-                        "P12.path-end-once",
-                        "the end of the path was delivered \(ends.content!) times"
-                    )
-                    let versions = observer.received.filter { $0.reason == .valueChanged }.map(\.version)
-                    observer.check(
-                        versions.count >= Int(committed.content!),
-                        "P1.received-before-the-end",
-                        "received the versions \(versions); \(committed.content!) was committed before the root went"
-                    )
-                    observer.tokens = []
-                }
-            ]
-        )
+    /// At rest: versions 1, 2, 3, …, each once, in a chain of old and new that ends with `value`.
+    func checkChanges(until value: Value) {
+        let changes = isSerial ? received : received.sorted { $0.version < $1.version }
+        let versions = changes.map(\.version)
+        let fits = versions.elementsEqual(1..<UInt64(versions.count) + 1)
+        check(fits, isSerial ? "P2.ordered" : "P2.path-versions", "received the versions \(versions)")
+        checkChain(changes, "P2.old-is-last-new")
+        check(changes.last?.new == value, "P3.converges", "the last change received is not the present value")
+        tokens = []
+    }
+}
+
+/// A path of one step, and its observer.
+private final class PathRun: @unchecked Sendable {
+    // Unchecked: everything belongs to the running thread.
+    let observer: ReceivedChanges<UInt64?>
+    let end: PathEnd
+    let next = PathEnd(2)
+    private(set) var root: PathMiddle?
+    private let delivery: Delivery
+    private var ends = 0
+    /// The end's version when the root went.
+    private var committed: UInt64 = 0
+
+    init(_ backend: LibraryBackend, end number: UInt64 = 1, isSerial: Bool = false) {
+        observer = ReceivedChanges(backend, isSerial: isSerial)
+        end = PathEnd(number)
+        root = PathMiddle(end)
+        delivery = isSerial ? .serial() : .inline
+    }
+
+    func observe(_ options: ObservationOptions = []) {
+        let token = root!.observe(\.end.number, options: options, delivery: delivery) { [self] change in
+            observer.check(ends == 0, "P12.path-end-last", "a change is received after the end of the path")
+            observer.receive(change)
+        }
+        token.onEnd { [self] _ in ends += 1 }
+        observer.tokens = [token]
+    }
+
+    func drop() {
+        committed = end.number.version
+        root = nil
+    }
+
+    func checkDeath() {
+        observer.check(ends == 1, "P12.path-end-once", "the end of the path was delivered \(ends) times")
+        let versions = observer.received.filter { $0.reason == .valueChanged }.map(\.version)
+        observer.check(versions.count >= Int(committed), "P1.received-before-the-end") {
+            "received the versions \(versions); \(committed) was committed before the root went"
+        }
+        observer.tokens = []
+    }
+}
+
+/// A cycle of two bindings through a path. What a binding makes of a number is the next one.
+private final class CycleRun: @unchecked Sendable {
+    // Unchecked: everything belongs to the running thread.
+    let path: PathRun
+    private let other = Observed<UInt64>(0)
+    private var changes: [Change<UInt64>] = []
+
+    init(_ path: PathRun) { self.path = path }
+
+    var number: Observed<UInt64> { path.end.number }
+
+    func bind() {
+        path.observer.tokens = [
+            path.root!.property(\.end.number).bind(to: other) { ($0 ?? 0) + 1 },
+            other.bind(to: number) { $0 + 1 }, number.observe { [self] change in changes.append(change) },
+        ]
+        changes = []
+    }
+
+    func check() {
+        for change in changes where change.new % 8 != 0 {
+            let (old, new) = (change.old!, change.new)
+            path.observer.check(old == new - 2, "P3.no-echo", "\(new) has come round to \(old), of another thread")
+        }
+        let (here, far) = (number.value, other.value)
+        path.observer.check(here % 8 == 2 && far == here - 1, "P3.destination-follows") {
+            "what came round is \(here), what it was made of \(far)"
+        }
+        path.observer.tokens = []
     }
 }

@@ -1,82 +1,116 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Functions that run on copies of their sources after one failure: after twelve there would be no
-// end of schedules.
 extension LibraryProgram {
-    /// Two sources that always change together, and a function that runs on copies after its first
-    /// failure. (P23, P25)
-    static let deriveCopies = LibraryProgram(
-        name: "derive-copies",
-        summary:
-            "commits of two sources against a read of a derived value that runs on copies of both after one failure",
-        threads: [["commit"], ["commit"], ["read"]]
-    ) { backend in
-        let commits = CommitWorld(backend)
-        return onCopies(commits, DerivedWorld(backend, pair(of: commits, backend)) { $0.first == $0.second })
-    }
-
-    /// Such sources, where the function comes to read the second only when the first is copied.
-    /// (P23, P25)
-    static let deriveCopiesNew = LibraryProgram(
-        name: "derive-copies-new",
-        summary:
-            "commits of two sources against a read of a derived value that meets one of them while it runs on copies",
-        threads: [["commit"], ["commit"], ["read"]]
-    ) { backend in
-        let commits = CommitWorld(backend)
-        let (x, y) = (commits.first, commits.second)
-        let derived = Derived { get in
-            let first = get(x)
-            backend.userStep("in the function")
-            return ReadPair(first: first, second: first == 0 ? 0 : get(y))
+    /// Two sources that always change together. (P19, P23)
+    static let deriveCommit = derivedPair(
+        "derive-commit",
+        "a commit of two sources against a read of an observed derived value of both",
+        setUp: { $0.world.observe() },
+        ["commit": { $0.commits.commit() }],
+        ["read": { $0.world.read() }],
+        rest: { run in
+            run.commits.checkRest(1)
+            run.world.checkRest(ReadPair(1, 1))
+            let count = run.world.received.count
+            run.world.check(count == 1, "P23.one-per-commit", "received \(count)")
         }
-        return onCopies(commits, DerivedWorld(backend, derived) { $0.first == $0.second })
-    }
+    )
+
+    /// The first read of a derived value of such sources. (P19, P23)
+    static let deriveCommitRead = derivedPair(
+        "derive-commit-read",
+        "a commit of two sources against the first read of a derived value of both",
+        ["commit": { $0.commits.commit() }],
+        ["read": { $0.world.read() }],
+        rest: { $0.world.checkRest(ReadPair(1, 1), isObserved: false) }
+    )
+
+    // The following functions run on copies of their sources after one failure: after twelve there
+    // would be no end of schedules.
+
+    /// A function that runs on copies after its first failure. (P23, P25)
+    static let deriveCopies = derivedPair(
+        "derive-copies",
+        "commits of two sources against a read of a derived value that runs on copies of both after one failure",
+        setUp: { _ in copyAfterOneFailure() },
+        ["commit": { $0.commits.commit() }],
+        ["commit": { $0.commits.commit() }],
+        ["read": { $0.world.read() }],
+        rest: { $0.world.checkRest(ReadPair(2, 2), isObserved: false) }
+    )
+
+    /// The function comes to read the second source only when the first is copied. (P23, P25)
+    static let deriveCopiesNew = derivedPair(
+        "derive-copies-new",
+        "commits of two sources against a read of a derived value that meets one of them while it runs on copies",
+        readsBoth: false,
+        setUp: { _ in copyAfterOneFailure() },
+        ["commit": { $0.commits.commit() }],
+        ["commit": { $0.commits.commit() }],
+        ["read": { $0.world.read() }],
+        rest: { $0.world.checkRest(ReadPair(2, 2), isObserved: false) }
+    )
 
     /// A derived value is read twice by one that runs on copies after its first failure. (P24, P25)
     static let deriveCopiesTwice = LibraryProgram(
-        name: "derive-copies-twice",
-        summary: "a change of a source against a read of a derived value that runs on copies, and reads another twice",
-        threads: [["set 1"], ["read"]]
-    ) { backend in
-        let (source, quiet) = (Observed(0), Observed(0))
-        let (runs, innerRuns) = (Deferred<Int>(), Deferred<Int>())
-        runs.fill(0)
-        innerRuns.fill(0)
-        let inner = Derived { get in
-            innerRuns.fill(innerRuns.content + 1)
-            return get(quiet)
-        }
-        let derived = Derived { get in
-            runs.fill(runs.content + 1)
-            let first = get(source)
-            backend.userStep("in the function")
-            return ReadPair(first: first + get(inner), second: get(source) + get(inner))
-        }
-        let world = DerivedWorld(backend, derived) { $0.first == $0.second }
-        return Program.Instance(
-            setUp: { unsafe Instrumentation.failuresBeforeCopies = 1 },
-            threads: [[{ source.value = 1 }], [{ world.read() }]],
-            rest: [
-                {
-                    let counts = (innerRuns.content!, runs.content!)
-                    world.check(
-                        counts.0 <= counts.1,
-                        "P24.once-on-copies",
-                        "\(counts.0) runs for \(counts.1) reading it"
-                    )
-                    world.checkRest(ReadPair(first: 1, second: 1), isObserved: false)
-                }, world.end,
-            ]
+        "derive-copies-twice",
+        "a change of a source against a read of a derived value that runs on copies, and reads another twice",
+        in: { backend -> (runs: Shared<(outer: Int, inner: Int)>, world: DerivedWorld<ReadPair>) in
+            let (source, quiet, runs) = (Observed(0), Observed(0), Shared((outer: 0, inner: 0)))
+            let inner = Derived { get in
+                runs.content.inner += 1
+                return get(quiet)
+            }
+            let derived = Derived { get in
+                runs.content.outer += 1
+                let first = get(source)
+                backend.userStep("in the function")
+                return ReadPair(first + get(inner), get(source) + get(inner))
+            }
+            return (runs, DerivedWorld(backend, derived, of: [source], isPossible: \.isSame))
+        },
+        setUp: { _ in copyAfterOneFailure() },
+        ["set 1": { $0.world.set(1) }],
+        ["read": { $0.world.read() }],
+        rest: { run in
+            let (outer, inner) = run.runs.content
+            run.world.check(inner <= outer, "P24.once-on-copies", "\(inner) runs for \(outer) reading it")
+            run.world.checkRest(ReadPair(1, 1), isObserved: false)
+        },
+        { $0.world.end() }
+    )
+
+    @Sendable private static func copyAfterOneFailure() { unsafe Instrumentation.failuresBeforeCopies = 1 }
+
+    /// A program on a value that is derived of two sources, which always change together.
+    ///
+    /// - Parameter readsBoth: Whether the function reads the second when the first is 0.
+    private static func derivedPair(
+        _ name: String,
+        _ summary: String,
+        readsBoth: Bool = true,
+        setUp: @escaping @Sendable (PairRun) -> Void = { _ in },
+        _ threads: Operations<PairRun>...,
+        rest: @escaping @Sendable (PairRun) -> Void
+    ) -> LibraryProgram {
+        LibraryProgram(
+            name,
+            summary,
+            in: { backend -> PairRun in
+                let commits = CommitWorld(backend)
+                let (x, y) = (commits.first, commits.second)
+                let derived = Derived { get in
+                    let first = get(x)
+                    backend.userStep("in the function")
+                    return ReadPair(first, readsBoth || first != 0 ? get(y) : 0)
+                }
+                return (commits, DerivedWorld(backend, derived, of: [x, y], isPossible: \.isSame))
+            },
+            setUp: setUp,
+            threads: threads,
+            rest: [rest, { $0.world.end() }]
         )
     }
 
-    private static func onCopies(_ commits: CommitWorld, _ world: DerivedWorld<ReadPair>) -> Program.Instance {
-        let commit = { commits.commit(commits.group) }
-        return Program.Instance(
-            setUp: { unsafe Instrumentation.failuresBeforeCopies = 1 },
-            threads: [[commit], [commit], [{ world.read() }]],
-            rest: [{ world.checkRest(ReadPair(first: 2, second: 2), isObserved: false) }, world.end]
-        )
-    }
+    private typealias PairRun = (commits: CommitWorld, world: DerivedWorld<ReadPair>)
 }

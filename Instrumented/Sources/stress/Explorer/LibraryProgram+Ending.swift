@@ -1,34 +1,102 @@
 // SPDX-License-Identifier: Apache-2.0
 
+extension LibraryProgram {
+    /// A member's observations are cancelled while the group's begins. (P8)
+    static let groupCancelAll = joint(
+        "group-cancel-all",
+        "the beginning of a group's observation against the cancellation of a member's observations",
+        ["observe the group": { $0.begin { $0.observeGroup() } }],
+        ["cancel all": { $0.cancelAll(of: \.first) }]
+    )
+
+    /// The observations of the right side are cancelled while the binding begins. (P8)
+    static let bindCancelAll = joint(
+        "bind-cancel-all",
+        "the beginning of a two-way binding against the cancellation of its right side's observations",
+        ["bind": { $0.begin { $0.bind() } }],
+        ["cancel all": { $0.cancelAll(of: \.second) }]
+    )
+
+    /// Two threads cancel a property's observations, a group's among them. (P8)
+    static let cancelAllTwice = joint(
+        "cancel-all-twice",
+        "two cancellations of all of a property's observations at once, that of a group among them",
+        begin: { $0.begin { $0.observeGroup() } },
+        ["cancel all": { $0.cancelAllAndCheck() }],
+        ["cancel all": { $0.cancelAllAndCheck() }]
+    )
+
+    private static func joint(
+        _ name: String,
+        _ summary: String,
+        begin: @escaping @Sendable (JointObservation) -> Void = { _ in },
+        _ threads: Operations<JointObservation>...
+    ) -> LibraryProgram {
+        LibraryProgram(
+            name,
+            summary,
+            in: { backend in
+                let observation = JointObservation(backend)
+                begin(observation)
+                return observation
+            },
+            threads: threads,
+            rest: [{ $0.token = nil }]
+        )
+    }
+
+    /// Two commits that meet: each of one side of two pairs. One side prevails in each pair. (P3)
+    static let pairCommits = LibraryProgram(
+        "pair-commits",
+        "a commit of the left sides of two pairs against one of the right sides",
+        in: PairWorld.init,
+        setUp: { $0.bind() },
+        ["commit left": { $0.left.set(1) }],
+        ["commit right": { $0.right.set(2) }],
+        rest: { $0.checkMet() }
+    )
+
+    /// A commit, and the end of a binding that passes one of its changes back. (P9)
+    static let pairCancel = LibraryProgram(
+        "pair-cancel",
+        "a commit of the right sides of two pairs against the end of one binding, with a wait",
+        in: PairWorld.init,
+        setUp: { $0.bind() },
+        ["commit right": { $0.right.set(1) }],
+        ["cancel and wait": { $0.cancelAndWait() }, "look twice": { $0.lookTwice() }],
+        rest: { $0.checkCancelled() }
+    )
+}
+
 /// One observation that has observers at several properties, and begins while those at one of them
 /// are cancelled.
-private final class JointObservation: @unchecked Sendable {
+private final class JointObservation: ProgramPart, @unchecked Sendable {
     // Unchecked: everything belongs to the running thread.
-    private let backend: LibraryBackend
-    private let properties = (Observed(0), Observed(0))
-    private var token: ObservationToken?
+    let backend: LibraryBackend
+    let (first, second) = (Observed(0), Observed(0))
+    var token: ObservationToken?
     private var returned = 0
     private var received = 0
 
     init(_ backend: LibraryBackend) { self.backend = backend }
 
-    /// - Parameter begin: Begins the observation. It receives what to do with each change of either
-    ///   property.
-    func begin(
-        _ begin: (_ first: Observed<Int>, _ second: Observed<Int>, _ receive: @escaping @Sendable () -> Void) ->
-            ObservationToken
-    ) {
-        token = begin(properties.0, properties.1) { self.received += 1 }
+    func begin(_ begin: (JointObservation) -> ObservationToken) {
+        token = begin(self)
         checkWhenBothHaveReturned()
     }
 
-    func cancelAllOfFirst() {
-        properties.0.cancelAllObservations()
-        checkWhenBothHaveReturned()
+    func observeGroup() -> ObservationToken { Group(first, second).observe { [self] _ in received += 1 } }
+
+    func bind() -> ObservationToken {
+        let receive: @Sendable (Int) -> Int = { [self] value in
+            received += 1
+            return value
+        }
+        return first.bindBidirectionally(with: second, forward: receive, backward: receive)
     }
 
-    func cancelAllOfSecond() {
-        properties.1.cancelAllObservations()
+    func cancelAll(of property: KeyPath<JointObservation, Observed<Int>>) {
+        self[keyPath: property].cancelAllObservations()
         checkWhenBothHaveReturned()
     }
 
@@ -38,89 +106,63 @@ private final class JointObservation: @unchecked Sendable {
         returned += 1
         guard returned == 2, let token else { return }
         let isActive = token.isActive
-        let counts = [properties.0.observationCount, properties.1.observationCount]
+        let counts = [first.observationCount, second.observationCount]
         let before = received
-        properties.0.value = 1
-        properties.1.value = 2
-        if counts != (isActive ? [1, 1] : [0, 0]) || received - before != (isActive ? 2 : 0) {
-            backend.scheduler.fail(
-                "P8.begun-or-ended",
-                "active: \(isActive); the properties count \(counts), and \(received - before) of 2 changes were received"
-            )
+        (first.value, second.value) = (1, 2)
+        check(counts == (isActive ? [1, 1] : [0, 0]) && received - before == (isActive ? 2 : 0), "P8.begun-or-ended") {
+            "active: \(isActive); the properties count \(counts), and \(received - before) of 2 changes were received"
         }
     }
 
     /// Cancels all of one side's. When that has returned, the observation has ended, whatever
     /// another thread does. (P8)
     func cancelAllAndCheck() {
-        properties.0.cancelAllObservations()
-        guard let token, token.isActive else { return }
-        backend.scheduler.fail("P8.ended-on-return", "a removal has returned, and the observation is active")
+        first.cancelAllObservations()
+        check(token?.isActive != true, "P8.ended-on-return", "a removal has returned, and the observation is active")
     }
-
-    func end() { token = nil }
 }
 
-extension LibraryProgram {
-    /// A member's observations are cancelled while the group's begins. (P8)
-    static let groupCancelAll = joint(
-        "group-cancel-all",
-        "the beginning of a group's observation against the cancellation of a member's observations",
-        ["observe the group"]
-    ) { first, second, receive in
-        Group(first, second).observe { _ in receive() }
-    } cancel: {
-        $0.cancelAllOfFirst()
+/// Two properties that change together, and their partners.
+private final class PairWorld: ProgramPart, @unchecked Sendable {
+    // Unchecked: everything belongs to the running thread.
+    let backend: LibraryBackend
+    let left, right: CommitWorld
+    private var bindings: [ObservationToken] = []
+    /// The version of a left side when it is not bound any more.
+    private var seen: UInt64 = 0
+
+    init(_ backend: LibraryBackend) {
+        self.backend = backend
+        (left, right) = (CommitWorld(backend), CommitWorld(backend))
     }
 
-    /// The observations of the right side are cancelled while the binding begins. (P8)
-    static let bindCancelAll = joint(
-        "bind-cancel-all",
-        "the beginning of a two-way binding against the cancellation of its right side's observations",
-        ["bind"]
-    ) { left, right, receive in
-        left.bindBidirectionally(
-            with: right,
-            forward: { value in
-                receive()
-                return value
-            },
-            backward: { value in
-                receive()
-                return value
-            }
-        )
-    } cancel: {
-        $0.cancelAllOfSecond()
+    /// Binds the pairs. No other observer receives them: an observer has many steps.
+    func bind() {
+        bindings = [
+            left.first.bindBidirectionally(with: right.first), left.second.bindBidirectionally(with: right.second),
+        ]
     }
 
-    /// Two threads cancel a property's observations, a group's among them. (P8)
-    static let cancelAllTwice = LibraryProgram(
-        name: "cancel-all-twice",
-        summary: "two cancellations of all of a property's observations at once, that of a group among them",
-        threads: [["cancel all"], ["cancel all"]]
-    ) { backend in
-        let observation = JointObservation(backend)
-        observation.begin { first, second, receive in Group(first, second).observe { _ in receive() } }
-        return Program.Instance(
-            threads: [[{ observation.cancelAllAndCheck() }], [{ observation.cancelAllAndCheck() }]],
-            rest: [{ observation.end() }]
-        )
+    func cancelAndWait() {
+        bindings.removeLast().cancelAndWaitBlocking()
+        seen = left.second.version
     }
 
-    private static func joint(
-        _ name: String,
-        _ summary: String,
-        _ operation: [StaticString],
-        begin: @escaping @Sendable (Observed<Int>, Observed<Int>, @escaping @Sendable () -> Void) -> ObservationToken,
-        cancel: @escaping @Sendable (JointObservation) -> Void
-    ) -> LibraryProgram {
-        LibraryProgram(name: name, summary: summary, threads: [operation, ["cancel all"]]) { backend in
-            let observation = JointObservation(backend)
-            return Program.Instance(
-                threads: [[{ observation.begin(begin) }], [{ cancel(observation) }]],
-                rest: [{ observation.end() }]
-            )
-        }
+    func lookTwice() {
+        _ = backend.step("before the look")
+        checkCancelled()
+    }
+
+    /// A binding whose end was waited for changes nothing.
+    func checkCancelled() {
+        guard bindings.count == 1 else { return }
+        let version = left.second.version
+        check(version == seen, "P9.nothing-after-wait", "version \(version) came after the end at version \(seen)")
+    }
+
+    func checkMet() {
+        let (lefts, rights) = ([left.first.value, left.second.value], [right.first.value, right.second.value])
+        check(lefts == rights, "P3.pair-converges", "two commits that met have left \(lefts) and \(rights)")
+        bindings = []
     }
 }

@@ -2,233 +2,183 @@
 
 extension LibraryProgram {
     /// Two writers and a thread that begins to observe. (P1 to P4)
-    static let setSetObserve = LibraryProgram(
-        name: "set-set-observe",
-        summary: "two changes of a property against an observation with the initial value",
-        threads: [["set 1"], ["set 2"], ["observe X"]]
-    ) { backend in
-        let world = PropertyWorld(backend, Observed(0))
-        return Program.Instance(
-            threads: [
-                [{ world.set(1) }],
-                [{ world.set(2) }],
-                [{ world.observe("X", .initial) }],
-            ],
-            rest: world.rest
-        )
-    }
+    static let setSetObserve = property(
+        "set-set-observe",
+        "two changes of a property against an observation with the initial value",
+        of: 0,
+        ["set 1": { $0.set(1) }],
+        ["set 2": { $0.set(2) }],
+        ["observe X": { $0.observe("X", .initial) }]
+    )
 
     /// A body that takes its time, and a registration that does not wait for it. (P4)
-    static let modifyObserve = LibraryProgram(
-        name: "modify-observe",
-        summary: "the body of a modify against an observation with the initial value",
-        threads: [["modify"], ["observe X"]]
-    ) { backend in
-        let world = PropertyWorld(backend, Observed(0))
-        return Program.Instance(
-            threads: [
-                [
-                    {
-                        world.change { property in
-                            property.modify { value in
-                                world.step("in the body")
-                                value += 1
-                            }
-                        }
-                    }
-                ],
-                [{ world.observe("X", .initial) }],
-            ],
-            rest: world.rest
-        )
-    }
+    static let modifyObserve = property(
+        "modify-observe",
+        "the body of a modify against an observation with the initial value",
+        of: 0,
+        [
+            "modify": { world in
+                world.property.modify { value in
+                    world.step("in the body")
+                    value += 1
+                }
+            }
+        ],
+        ["observe X": { $0.observe("X", .initial) }]
+    )
 
     /// Two exchanges expect the same value: one of them finds it. (P2)
-    static let compareExchange = LibraryProgram(
-        name: "compare-exchange",
-        summary: "two that set a property if it has the value that both expect",
-        threads: [["compareExchange 0 1"], ["compareExchange 0 2"]]
-    ) { backend in
-        let world = PropertyWorld(backend, Observed(0))
-        let exchanges = Deferred<Int>()
-        return Program.Instance(
-            setUp: {
-                exchanges.fill(0)
-                world.observe("X")
-            },
-            threads: (1...2).map { desired in
-                [
-                    {
-                        world.change { property in
-                            let result = property.compareExchange(expected: 0, desired: desired)
-                            if result.exchanged { exchanges.fill(exchanges.content + 1) }
-                        }
-                    }
-                ]
-            },
-            rest: [
-                {
-                    world.check(
-                        exchanges.content == 1,
-                        "P2.no-lost-update",
-                        "\(exchanges.content!) found the value that one exchange has replaced"
-                    )
-                }
-            ] + world.rest
-        )
-    }
+    static let compareExchange = property(
+        "compare-exchange",
+        "two that set a property if it has the value that both expect",
+        of: 0,
+        setUp: { $0.observe("X") },
+        [
+            "compareExchange 0 1": {
+                if $0.property.compareExchange(expected: 0, desired: 1).exchanged { $0.count += 1 }
+            }
+        ],
+        [
+            "compareExchange 0 2": {
+                if $0.property.compareExchange(expected: 0, desired: 2).exchanged { $0.count += 1 }
+            }
+        ],
+        rest: { world in
+            let count = world.count
+            world.check(count == 1, "P2.no-lost-update", "\(count) found the value that one exchange has replaced")
+        }
+    )
 
     /// A value that is replaced, and then destroyed, while it is copied. (P14)
-    static let readSet = LibraryProgram(
-        name: "read-set",
-        summary: "reading a property of objects against a change",
-        threads: [["read"], ["set"]]
-    ) { backend in
-        let world = PropertyWorld(backend, Observed(Boxed(0)))
-        return Program.Instance(
-            threads: [
-                [{ withExtendedLifetime(world.property!.value) {} }],
-                [{ world.set(Boxed(1)) }],
-            ],
-            rest: world.rest
-        )
-    }
+    static let readSet = property(
+        "read-set",
+        "reading a property of objects against a change",
+        of: Boxed(0),
+        ["read": { withExtendedLifetime($0.property.value) {} }],
+        ["set": { $0.set(Boxed(1)) }]
+    )
 
     /// A value is replaced while `withValue` borrows it. (P14)
-    static let borrowSet = LibraryProgram(
-        name: "borrow-set",
-        summary: "withValue on a property of objects against a change",
-        threads: [["withValue"], ["set"]]
-    ) { backend in
-        let world = PropertyWorld(backend, Observed(Boxed(0)))
-        return Program.Instance(
-            threads: [
-                [{ world.property!.withValue { _ in world.step("in the body") } }],
-                [{ world.set(Boxed(1)) }],
-            ],
-            rest: world.rest
-        )
-    }
+    static let borrowSet = property(
+        "borrow-set",
+        "withValue on a property of objects against a change",
+        of: Boxed(0),
+        ["withValue": { world in world.property.withValue { _ in world.step("in the body") } }],
+        ["set": { $0.set(Boxed(1)) }]
+    )
 
     /// Values in boxes that are too large to be recycled: the thread that replaces them releases
     /// them itself, two at a time. (P14)
     static let magazine = magazine(
         "magazine",
         "three changes of a property of large values against withValue",
-        ["withValue"]
-    ) { world, _ in
-        world.property!.withValue { _ in world.step("in the body") }
-    }
+        ["withValue": { world in world.property.withValue { _ in world.step("in the body") } }]
+    )
 
     /// A drain waits for what another thread is releasing. (P16)
     static let magazineDrain = magazine(
         "magazine-drain",
         "three changes of a property of large values against a drain",
-        ["drain"]
-    ) { _, drain in
-        drain()
-    }
+        ["drain": drain]
+    )
 
     private static func magazine(
         _ name: String,
         _ summary: String,
-        _ operation: [StaticString],
-        against body: @escaping @Sendable (_ world: PropertyWorld<SIMD64<Int>>, _ drain: () -> Void) -> Void
+        _ operation: Operations<PropertyWorld<SIMD64<Int>>>
     ) -> LibraryProgram {
-        LibraryProgram(name: name, summary: summary, threads: [["set", "set", "set"], operation]) { backend in
-            let world = PropertyWorld(backend, Observed(SIMD64(repeating: 0)))
-            let changes = Deferred<Int>()
-            let set = {
-                world.set(SIMD64(repeating: changes.content + 1))
-                changes.fill(changes.content + 1)
-            }
-            let drain = {
-                let count = changes.content!
-                backend.drain()
-                world.check(
-                    backend.valuesDestroyed >= count,
-                    "P16.drained",
-                    "\(backend.valuesDestroyed) of \(count) replaced values are released after a drain"
-                )
-            }
-            return Program.Instance(
-                setUp: { changes.fill(0) },
-                threads: [[set, set, set], [{ body(world, drain) }]],
-                rest: [drain] + world.rest
-            )
+        let set: @Sendable (PropertyWorld<SIMD64<Int>>) -> Void = { world in
+            world.set(SIMD64(repeating: world.count + 1))
+            world.count += 1
+        }
+        return property(
+            name,
+            summary,
+            of: SIMD64(repeating: 0),
+            ["set": set, "set": set, "set": set],
+            operation,
+            rest: drain
+        )
+    }
+
+    private static let drain: @Sendable (PropertyWorld<SIMD64<Int>>) -> Void = { world in
+        let (count, backend) = (world.count, world.backend)
+        backend.drain()
+        world.check(backend.valuesDestroyed >= count, "P16.drained") {
+            "\(backend.valuesDestroyed) of \(count) replaced values are released after a drain"
         }
     }
 
     /// Values in boxes, which the thread that replaces them recycles, while one is copied. (P2,
     /// P14)
-    static let recycledBox = LibraryProgram(
-        name: "recycled-box",
-        summary: "four changes of a property of values in boxes against a snapshot",
-        threads: [["set 1", "set 2", "set 3", "set 4"], ["snapshot"]]
-    ) { backend in
-        let world = PropertyWorld(backend, Observed(Sextet(0)))
-        let look = {
-            let (value, version) = world.property!.snapshot()
-            world.check(value == Sextet(value.first), "P2.whole-value", "\(value) was never set")
-            world.check(
-                value.first == Int(version),
-                "P2.version-fits",
-                "\(value) is not the value of version \(version)"
-            )
-        }
-        return Program.Instance(
-            threads: [
-                (1...4).map { number in { world.set(Sextet(number)) } },
-                [look],
-            ],
-            rest: [look] + world.rest
-        )
-    }
+    static let recycledBox = property(
+        "recycled-box",
+        "four changes of a property of values in boxes against a snapshot",
+        of: Sextet(0),
+        [
+            "set 1": { $0.set(Sextet(1)) }, "set 2": { $0.set(Sextet(2)) },
+            "set 3": { $0.set(Sextet(3)) }, "set 4": { $0.set(Sextet(4)) },
+        ],
+        ["snapshot": { $0.look(\.first) { $0 == Sextet($0.first) } }],
+        rest: { $0.look(\.first) { $0 == Sextet($0.first) } }
+    )
 
     /// A value of two words, replaced twice while it is read: in the very slot that is read. (P2)
-    static let tornRead = LibraryProgram(
-        name: "torn-read",
-        summary: "reading a property of two words against two changes",
-        threads: [["read"], ["set 1", "set 2"]]
-    ) { backend in
-        let world = PropertyWorld(backend, Observed(Twins(0)))
-        return Program.Instance(
-            threads: [
-                [
-                    {
-                        let (value, version) = world.property!.snapshot()
-                        world.check(value.first == value.second, "P2.whole-value", "\(value) was never set")
-                        world.check(
-                            value.first == Int(version),
-                            "P2.version-fits",
-                            "\(value) is not the value of version \(version)"
-                        )
-                    }
-                ],
-                [{ world.set(Twins(1)) }, { world.set(Twins(2)) }],
-            ],
-            rest: world.rest
-        )
-    }
+    static let tornRead = property(
+        "torn-read",
+        "reading a property of two words against two changes",
+        of: Twins(0),
+        ["read": { $0.look(\.first) { $0.first == $0.second } }],
+        ["set 1": { $0.set(Twins(1)) }, "set 2": { $0.set(Twins(2)) }]
+    )
 
     /// Whichever is first: silence, or the end once. (P12)
-    static let propertyDeathCancel = LibraryProgram(
-        name: "property-death-cancel",
-        summary: "the death of a property against a cancellation",
-        threads: [["drop property"], ["cancel X"]]
-    ) { backend in
-        let world = PropertyWorld(backend, Observed(0))
-        let observation = Deferred<PropertyWorld<Int>.Observation>()
-        return Program.Instance(
-            setUp: {
-                observation.fill(world.observe("X"))
-                world.observe("Y")
-            },
-            threads: [
-                [{ world.drop() }],
-                [{ world.cancel(observation.content) }],
-            ],
-            rest: world.rest
-        )
-    }
+    static let propertyDeathCancel = property(
+        "property-death-cancel",
+        "the death of a property against a cancellation",
+        of: 0,
+        setUp: { world in for name in ["X", "Y"] { world.observe(name) } },
+        ["drop property": { $0.drop() }],
+        ["cancel X": { $0.cancel("X") }]
+    )
+
+    /// A referent dies when the property refers to another already. (P12)
+    static let weakDeathSet = LibraryProgram(
+        "weak-death-set",
+        "the death of a weak property's referent against a change to another",
+        in: SuccessionWorld.init,
+        setUp: { $0.property.value = $0.first },
+        ["drop the referent": { $0.first = nil }],
+        ["set another": { $0.property.value = $0.second }],
+        rest: { world in
+            let isThere = world.property.value === world.second
+            world.check(isThere, "P12.successor-stays", "the death of a referent has cleared its successor")
+        }
+    )
+
+    /// A property that always refers to an object is read while the object before it dies. (P2)
+    static let weakSetRead = LibraryProgram(
+        "weak-set-read",
+        "the death of the referent before against a read of a weak property that always has one",
+        in: SuccessionWorld.init,
+        setUp: { $0.property.value = $0.first },
+        ["set another": { $0.property.value = $0.second }, "drop the one before": { $0.first = nil }],
+        [
+            "read": { world in
+                let isThere = world.property.snapshot().value != nil
+                world.check(isThere, "P2.never-nil", "read as nil what always refers to an object")
+            }
+        ]
+    )
+}
+
+/// A weak property, its referent, and that which follows.
+private final class SuccessionWorld: ProgramPart, @unchecked Sendable {
+    // Unchecked: everything belongs to the running thread.
+    let backend: LibraryBackend
+    let property = WeakObserved<Referent>()
+    var first: Referent? = Referent()
+    let second = Referent()
+
+    init(_ backend: LibraryBackend) { self.backend = backend }
 }

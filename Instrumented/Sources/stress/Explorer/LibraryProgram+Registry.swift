@@ -2,117 +2,62 @@
 
 extension LibraryProgram {
     /// The smallest race of all. (P9)
-    static let waitNotify = inWorld(
+    static let waitNotify = registry(
         "wait-notify",
         "cancelAndWait against a notification and another cancelAndWait",
-        [["notify"], ["cancelAndWait X"], ["cancelAndWait X"]]
-    ) { world in
-        let source = world.makeSource()
-        let observation = Deferred<World.Observation>()
-        return Program.Instance(
-            setUp: { observation.fill(world.observe(source, "X")) },
-            threads: [
-                [{ world.notify(source) }],
-                [{ world.cancelAndWait(observation.content) }],
-                [{ world.cancelAndWait(observation.content) }],
-            ],
-            rest: world.rest
-        )
-    }
+        ["notify": { $0.notify() }],
+        ["cancelAndWait X": { $0.cancelAndWait("X") }],
+        ["cancelAndWait X": { $0.cancelAndWait("X") }]
+    )
 
     /// An observer begins, another goes on, a third ends. (P1, P8, P14)
-    static let registerNotifyCancel = inWorld(
+    static let registerNotifyCancel = registry(
         "register-notify-cancel",
         "a registration and a notification of its own, against a notification, against a cancellation",
-        [["observe Y", "notify"], ["notify"], ["cancel X"]]
-    ) { world in
-        let source = world.makeSource()
-        let observation = Deferred<World.Observation>()
-        return Program.Instance(
-            setUp: { observation.fill(world.observe(source, "X")) },
-            threads: [
-                [{ world.observe(source, "Y") }, { world.notify(source) }],
-                [{ world.notify(source) }],
-                [{ world.cancel(observation.content) }],
-            ],
-            rest: world.rest
-        )
-    }
+        ["observe Y": { $0.observe("Y") }, "notify": { $0.notify() }],
+        ["notify": { $0.notify() }],
+        ["cancel X": { $0.cancel("X") }]
+    )
 
     /// The cancellation that comes second ends nothing, and returns after the end all the same.
     /// (P8)
-    static let cancelCancelNotify = inWorld(
+    static let cancelCancelNotify = registry(
         "cancel-cancel-notify",
         "a cancellation, against another of the same observation and a notification of its own",
-        [["cancel X"], ["cancel X", "notify"]]
-    ) { world in
-        let source = world.makeSource()
-        let observation = Deferred<World.Observation>()
-        return Program.Instance(
-            setUp: { observation.fill(world.observe(source, "X")) },
-            threads: [
-                [{ world.cancel(observation.content) }],
-                [{ world.cancel(observation.content) }, { world.notify(source) }],
-            ],
-            rest: world.rest
-        )
-    }
+        ["cancel X": { $0.cancel("X") }],
+        ["cancel X": { $0.cancel("X") }, "notify": { $0.notify() }]
+    )
 
     /// The outer pass goes on after the inner one: its pin, its current observer. (P6, P9)
-    static let waitNested = inWorld(
+    static let waitNested = registry(
         "wait-nested",
         "cancelAndWait of an observer that notifies another registry when it is called",
-        [["notify outer"], ["cancelAndWait X"]]
-    ) { world in
-        let outer = world.makeSource()
-        let inner = world.makeSource()
-        let observation = Deferred<World.Observation>()
-        return Program.Instance(
-            setUp: {
-                observation.fill(world.observe(outer, "X") { world in world.notify(inner) })
-                world.observe(inner, "Y")
-            },
-            threads: [
-                [{ world.notify(outer) }],
-                [{ world.cancelAndWait(observation.content) }],
-            ],
-            rest: world.rest
-        )
-    }
+        setUp: { world in
+            world.observe("X") { $0.notify(.second) }
+            world.observe("Y", at: .second)
+        },
+        ["notify outer": { $0.notify() }],
+        ["cancelAndWait X": { $0.cancelAndWait("X") }]
+    )
 
     /// A callback that waited for the other would wait for ever. (P9)
-    static let mutualCancel = inWorld(
+    static let mutualCancel = registry(
         "mutual-cancel",
         "two callbacks that cancelAndWait each other",
-        [["notify left"], ["notify right"]]
-    ) { world in
-        let left = world.makeSource()
-        let right = world.makeSource()
-        let first = Deferred<World.Observation>()
-        let second = Deferred<World.Observation>()
-        return Program.Instance(
-            setUp: {
-                first.fill(
-                    world.observe(left, "X") { world in world.cancelAndWait(second.content, isInCallback: true) }
-                )
-                second.fill(
-                    world.observe(right, "Y") { world in world.cancelAndWait(first.content, isInCallback: true) }
-                )
-            },
-            threads: [
-                [{ world.notify(left) }],
-                [{ world.notify(right) }],
-            ],
-            rest: world.rest
-        )
-    }
+        setUp: { world in
+            world.observe("X") { $0.cancelAndWait("Y", isInCallback: true) }
+            world.observe("Y", at: .second) { $0.cancelAndWait("X", isInCallback: true) }
+        },
+        ["notify left": { $0.notify() }],
+        ["notify right": { $0.notify(.second) }]
+    )
 
     /// Most of the table's entries are tombstones: the next end makes the reclamation thread
     /// replace it. (P1, P14)
     static let appendCompactWalk = amongTheDead(
         "append-compact-walk",
         "a registration, against the cancellation after which the table is compacted, against a notification",
-        dead: 7,
+        dead: 1...7,
         live: "V",
         "W",
         "X"
@@ -122,97 +67,75 @@ extension LibraryProgram {
     static let growWalk = amongTheDead(
         "grow-walk",
         "the registration for which the table grows, against a cancellation, against a notification",
-        dead: 6,
+        dead: 1...6,
         live: "W",
         "X"
     )
 
     /// A registration, a cancellation and a notification meet in a table that holds so many dead
     /// entries, and then these observers.
-    private static func amongTheDead(_ name: String, _ summary: String, dead count: Int, live: String...) -> Self {
-        inWorld(name, summary, [["observe Z"], ["cancel X"], ["notify"]]) { world in
-            let source = world.makeSource()
-            let last = Deferred<World.Observation>()
-            return Program.Instance(
-                setUp: {
-                    let dead = (1...count).map { world.observe(source, "dead \($0)") }
-                    for name in live { last.fill(world.observe(source, name)) }
-                    for dead in dead { world.cancel(dead) }
-                },
-                threads: [
-                    [{ world.observe(source, "Z") }],
-                    [{ world.cancel(last.content) }],
-                    [{ world.notify(source) }],
-                ],
-                rest: world.rest
-            )
-        }
+    private static func amongTheDead(_ name: String, _ summary: String, dead: ClosedRange<Int>, live: String...) -> Self
+    {
+        registry(
+            name,
+            summary,
+            setUp: { world in
+                for number in dead { world.observe("dead \(number)") }
+                for name in live { world.observe(name) }
+                for number in dead { world.cancel("dead \(number)") }
+            },
+            ["observe Z": { $0.observe("Z") }],
+            ["cancel X": { $0.cancel("X") }],
+            ["notify": { $0.notify() }]
+        )
     }
 
     /// A listener that comes late is notified of the end, too, and once. (P12)
-    static let cancelListen = inWorld(
+    static let cancelListen = registry(
         "cancel-listen",
         "a cancellation against a listener that registers for the end",
-        [["cancel X"], ["listen to X"]]
-    ) { world in
-        let source = world.makeSource()
-        let observation = Deferred<World.Observation>()
-        return Program.Instance(
-            setUp: { observation.fill(world.observe(source, "X", listens: false)) },
-            threads: [
-                [{ world.cancel(observation.content) }],
-                [{ world.listen(observation.content) }],
-            ],
-            rest: world.rest
-        )
-    }
+        setUp: { $0.observe("X", listens: false) },
+        ["cancel X": { $0.cancel("X") }],
+        ["listen to X": { $0.listen("X") }]
+    )
 
     /// Whichever is first, the end is delivered once. (P12, P14)
-    static let deathCancel = inWorld(
+    static let deathCancel = registry(
         "death-cancel",
         "the death of a registry against a cancellation and a notification",
-        [["drop registry"], ["cancel X"], ["notify"]]
-    ) { world in
-        let source = world.makeSource()
-        let observation = Deferred<World.Observation>()
-        return Program.Instance(
-            setUp: {
-                observation.fill(world.observe(source, "X"))
-                world.observe(source, "Y")
-            },
-            threads: [
-                [{ world.drop(source) }],
-                [{ world.cancel(observation.content) }],
-                [{ world.notify(source) }],
-            ],
-            rest: world.rest
-        )
-    }
+        setUp: { world in for name in ["X", "Y"] { world.observe(name) } },
+        ["drop registry": { $0.drop() }],
+        ["cancel X": { $0.cancel("X") }],
+        ["notify": { $0.notify() }]
+    )
 
     /// An item that is reclaimed was counted as retired before. (P16)
-    static let cancelCount = inWorld(
+    static let cancelCount = registry(
         "cancel-count",
         "a cancellation against a drain that counts afterwards what waits",
-        [["cancel X"], ["drain", "count"]]
-    ) { world in
-        let source = world.makeSource()
-        let observation = Deferred<World.Observation>()
-        return Program.Instance(
-            setUp: { observation.fill(world.observe(source, "X")) },
-            threads: [
-                [{ world.cancel(observation.content) }],
-                [{ world.drain() }, { world.countBacklog() }],
-            ],
-            rest: world.rest
-        )
-    }
+        ["cancel X": { $0.cancel("X") }],
+        ["drain": { $0.drain() }, "count": { $0.countBacklog() }]
+    )
+}
 
-    private static func inWorld(
-        _ name: String,
-        _ summary: String,
-        _ threads: [[StaticString]],
-        _ make: @escaping @Sendable (World) -> Program.Instance
-    ) -> LibraryProgram {
-        LibraryProgram(name: name, summary: summary, threads: threads) { backend in make(World(backend)) }
-    }
+// In these programs the schedule chooses what fails: a thread exits, or the system refuses one.
+extension LibraryProgram {
+    /// Threads are refused, and can be had later. (P9, P14)
+    static let refusedCancel = registry(
+        "refused-cancel",
+        "cancel against cancelAndWait of the same observation, while the library may be refused threads",
+        allowsFaults: true,
+        ["cancel X": { $0.cancel("X") }],
+        ["cancelAndWait X": { $0.cancelAndWait("X") }]
+    )
+
+    /// A thread that exits in a callback ends the process. (P17)
+    static let exitNotify = registry(
+        "exit-notify",
+        "a thread may exit in a callback, against cancelAndWait of the observer",
+        allowsFaults: true,
+        setUp: { world in world.observe("X") { world in ScheduledThread.current.map(world.backend.mayExit) } },
+        ["notify": { $0.notify() }],
+        ["cancelAndWait X": { $0.cancelAndWait("X") }]
+    )
 }

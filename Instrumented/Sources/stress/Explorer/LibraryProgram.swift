@@ -7,14 +7,53 @@ struct LibraryProgram: Sendable {
     /// The names of the operations, thread by thread.
     let threads: [[StaticString]]
     /// Whether faults are choices of its schedules.
-    var allowsFaults = false
+    let allowsFaults: Bool
     /// All its schedules are those with so many preemptions and faults at most: where each takes a
     /// process, fewer.
-    var mostPreemptions = 8
+    var mostPreemptions: Int { allowsFaults ? 2 : 8 }
     let make: @Sendable (LibraryBackend) -> Program.Instance
 
     func program(_ backend: LibraryBackend) -> Program {
         Program(name: name, threads: threads) { [make] in make(backend) }
+    }
+
+    /// The operations of one thread, in order, each with the name that schedules show.
+    typealias Operations<Run> = KeyValuePairs<StaticString, @Sendable (Run) -> Void>
+
+    /// - Parameters:
+    ///   - make: Makes the objects that the operations of one run use.
+    ///   - setUp: Runs before the threads, undisturbed.
+    ///   - rest: Run when the threads have ended, each when the one before has come to rest.
+    init<Run>(
+        _ name: String,
+        _ summary: String,
+        allowsFaults: Bool = false,
+        in make: @escaping @Sendable (LibraryBackend) -> Run,
+        setUp: @escaping @Sendable (Run) -> Void = { _ in },
+        threads: [Operations<Run>],
+        rest: [@Sendable (Run) -> Void]
+    ) {
+        (self.name, self.summary, self.allowsFaults) = (name, summary, allowsFaults)
+        self.threads = threads.map { $0.map(\.key) }
+        self.make = { backend in
+            let run = make(backend)
+            return Program.Instance(
+                setUp: { setUp(run) },
+                threads: threads.map { $0.map { operation in { operation.value(run) } } },
+                rest: rest.map { step in { step(run) } }
+            )
+        }
+    }
+
+    init<Run>(
+        _ name: String,
+        _ summary: String,
+        in make: @escaping @Sendable (LibraryBackend) -> Run,
+        setUp: @escaping @Sendable (Run) -> Void = { _ in },
+        _ threads: Operations<Run>...,
+        rest: @Sendable (Run) -> Void...
+    ) {
+        self.init(name, summary, in: make, setUp: setUp, threads: threads, rest: rest)
     }
 
     static let all: [LibraryProgram] = [
@@ -37,30 +76,68 @@ struct LibraryProgram: Sendable {
     static func named(_ name: String) -> LibraryProgram? { all.first { $0.name == name } }
 
     /// Uses everything once, so that the first schedule of a program finds what all others find.
-    static let warmUp = LibraryProgram(name: "warm-up", summary: "", threads: [["everything"]]) { backend in
-        let world = World(backend)
-        let property = PropertyWorld(backend, Observed(Boxed(0)))
-        return Program.Instance(
-            threads: [
-                [
-                    {
-                        let source = world.makeSource()
-                        let observation = world.observe(source, "X")
-                        world.notify(source)
-                        world.cancel(observation)
-                        property.observe("Y", .initial)
-                        property.set(Boxed(1))
-                    }
-                ]
-            ],
-            rest: world.rest + property.rest
-        )
+    static let warmUp = LibraryProgram(
+        "warm-up",
+        "",
+        in: { (world: World($0), property: PropertyWorld($0, Observed(Boxed(0)))) },
+        [
+            "everything": { run in
+                run.world.observe("X")
+                run.world.notify()
+                run.world.cancel("X")
+                run.property.observe("Y", .initial)
+                run.property.set(Boxed(1))
+            }
+        ],
+        rest: { $0.world.end() },
+        { $0.world.checkEnded() },
+        { $0.property.end() },
+        { $0.property.checkEnded() }
+    )
+}
+
+/// The objects of a program's run, and the promises that they must keep.
+protocol ProgramPart: AnyObject {
+    var backend: LibraryBackend { get }
+}
+
+extension ProgramPart {
+    /// A step of user code.
+    func step(_ name: StaticString) { backend.userStep(name) }
+
+    func check(_ holds: Bool, _ invariant: String, _ message: @autoclosure () -> String) {
+        if !holds { backend.scheduler.fail(invariant, message()) }
+    }
+
+    func check(_ holds: Bool, _ invariant: String, message: () -> String) {
+        if !holds { backend.scheduler.fail(invariant, message()) }
+    }
+
+    /// Checks that the library holds no lock and is in no read section: a callback runs. (P5)
+    func checkCallback(_ name: String) {
+        check(Instrumentation.forbiddenDepth == 0, "P5.no-lock-around-user-code") {
+            "\(name) is called under a lock or in a read section"
+        }
+    }
+
+    /// Each change begins where the one before has ended. (P2)
+    func checkChain<Value: Equatable>(_ changes: [Change<Value>], _ invariant: String, _ name: String = "an observer") {
+        for (change, next) in zip(changes, changes.dropFirst()) {
+            check(change.new == next.old, invariant, "\(name): old of \(next.version) is not the last new")
+        }
+    }
+
+    /// The observation has ended: its token is inactive, and its closure destroyed. (P12, P14)
+    func checkEnded(_ token: ObservationToken, _ name: String) {
+        check(!token.isActive, "P12.inactive", "\(name)'s token is active at the end")
+        let count = backend.destructions(of: token)
+        check(count == 1, "P14.destroyed-once", "\(name)'s closure was destroyed \(count) times at the end")
     }
 }
 
-/// An object that is made in a program's set-up.
-final class Deferred<Content>: @unchecked Sendable {
+/// An object that the threads of a program share, until they release it.
+final class Shared<Content>: @unchecked Sendable {
     // Unchecked: it belongs to the running thread.
-    private(set) var content: Content!
-    func fill(_ content: Content) { self.content = content }
+    var content: Content
+    init(_ content: Content) { self.content = content }
 }
