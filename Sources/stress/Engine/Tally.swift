@@ -15,6 +15,9 @@ final class Tally: Sendable {
     @discardableResult
     func increment() -> UInt64 { number.add(1, ordering: .relaxed).newValue }
 
+    /// Puts another number there. Returns the one before.
+    func exchange(_ value: UInt64) -> UInt64 { number.exchange(value, ordering: .relaxed) }
+
     static func += (tally: Tally, amount: UInt64) { tally.number.add(amount, ordering: .relaxed) }
     static func -= (tally: Tally, amount: UInt64) { tally.number.subtract(amount, ordering: .relaxed) }
 }

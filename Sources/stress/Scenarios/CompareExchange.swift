@@ -47,11 +47,9 @@ extension Scenario {
         let counted = totals.reduce(0) { $0 + $1.counted }
         let boxedCount = totals.reduce(0) { $0 + $1.countedBoxed }
         round.check(counter.value == counted, "P2.no-lost-update", "\(counter.value) after \(counted) additions")
-        round.check(
-            boxed.value.number == boxedCount && boxed.version == boxedCount,
-            "P2.no-lost-update",
+        round.check(boxed.value.number == boxedCount && boxed.version == boxedCount, "P2.no-lost-update") {
             "\(boxed.value.number) after \(boxedCount) additions, version \(boxed.version)"
-        )
+        }
         let (put, got) = totals.reduce((0, handed.value)) { ($0.0 &+ $1.put, $0.1 &+ $1.got) }
         round.check(put == got, "P2.each-value-once", "put \(put), got \(got): sums of the values handed on")
         boxed.value = Count(0)

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
 import Synchronization
 
 extension Scenario {
@@ -12,9 +11,8 @@ extension Scenario {
         summary:
             "random graphs of derived values change their shape: no result is a mixture, lost, or old when it is read",
         invariants: [
-            "P22.current", "P23.no-mixture", "P24.silent-when-equal", "P24.nothing-lost", "P24.links",
-            "P24.links-end", "P25.errors", "P2.derived-versions", "P2.derived-order", "P11.derived-kept",
-            "P12.derived-death",
+            "P22.current", "P23.no-mixture", "P24.silent-when-equal", "P24.nothing-lost", "P24.links", "P24.links-end",
+            "P25.errors", "P2.derived-versions", "P2.derived-order", "P11.derived-kept", "P12.derived-death",
             "P5.no-lock-around-user-code", "P14.nothing-left", "P16.backlog-drains",
         ],
         windows: ["a graph has changed its shape", "a result was an error"],
@@ -24,62 +22,16 @@ extension Scenario {
         let witnesses = graph.ends.map { DerivedWitness($0, round) }
         let violations = round.violations
         let choice = graph.choice.observe { change in
-            guard change.old == change.new else { return }
-            violations.report("P24.silent-when-equal", "version \(change.version) changes nothing")
+            violations.check(change.old != change.new, "P24.silent-when-equal") {
+                "version \(change.version) changes nothing"
+            }
         }
-
         round.load { worker in
-            let history = graph.histories[worker.index % graph.histories.count]
             switch worker.generator.below(16) {
-            case 0:
-                worker.begin("observe")
-                let end = graph.ends[worker.generator.below(graph.ends.count)]
-                let delivery: Delivery = worker.generator.oneIn(2) ? .inline : .serial()
-                let token = end.observe(options: .initial, delivery: delivery) { change in
-                    checkUserCode("callback")
-                    graph.judge(change.new, round)
-                }
-                if worker.generator.oneIn(2) { token.cancel() } else { token.cancelAndWaitBlocking() }
-            case 1:
-                worker.begin("make and drop")
-                if worker.generator.oneIn(16) { graph.makeAndDrop() }
-                let token = graph.observeUnkept()
-                worker.check(
-                    token.isActive,
-                    "P11.derived-kept",
-                    "the observation of a derived value that nothing else keeps has ended"
-                )
-                token.cancel()
-            case 2...6:
-                worker.begin("read")
-                graph.judge(graph.ends[worker.generator.below(graph.ends.count)].value, round)
-                let twice = graph.twice.value
-                worker.check(
-                    twice.number == ~twice.complement,
-                    "P23.no-mixture",
-                    "the words of a result are \(twice.number) and \(twice.complement)"
-                )
-            default:
-                worker.begin("set")
-                // Only one thread writes to each history.
-                guard worker.index < graph.histories.count else { return }
-                let number = history.write()
-                if RandomGraph.choice(number) != RandomGraph.choice(number - 1) { worker.hit(0) }
-                // A thread sees its own writes at once.
-                let result = graph.all.value
-                worker.check(
-                    result.isOf(number, of: worker.index),
-                    "P22.current",
-                    "after write \(number) the value is \(result)"
-                )
-                guard worker.index == 0 else { return }
-                let (first, failed) = (history.first.value, graph.failing.value)
-                if first % 2 == 0 { worker.hit(1) }
-                worker.check(
-                    (try? failed.get()) == (first % 2 == 0 ? nil : first),
-                    "P25.errors",
-                    "the source is \(first), the result \(failed)"
-                )
+            case 0: worker.observe(graph)
+            case 1: worker.makeAndDrop(graph)
+            case 2...6: worker.read(graph)
+            default: worker.set(graph)
             }
         }
 
@@ -93,14 +45,57 @@ extension Scenario {
         choice.cancel()
         round.drain()
         if round.violations.isEmpty { graph.checkLinks(round, isObserved: false) }
-        round.check(
-            graph.drops.value == graph.deaths.value,
-            "P12.derived-death",
-            "of \(graph.drops.value) dropped values the observations of \(graph.deaths.value) have ended"
-        )
+        round.check("the number of ended values", graph.deaths.value, is: graph.drops.value, "P12.derived-death")
         round.checkRest()
     }
 }
+
+// MARK: - What the threads do
+
+extension Worker {
+    fileprivate func observe(_ graph: RandomGraph) {
+        begin("observe")
+        let violations = round.violations
+        let delivery: Delivery = generator.oneIn(2) ? .inline : .serial()
+        let token = graph.ends[generator.below(graph.ends.count)].observe(options: .initial, delivery: delivery) {
+            checkUserCode("callback")
+            $0.new.judge(violations)
+        }
+        if generator.oneIn(2) { token.cancel() } else { token.cancelAndWaitBlocking() }
+    }
+
+    /// A derived value that dies, and the observation of one that nothing else keeps.
+    fileprivate func makeAndDrop(_ graph: RandomGraph) {
+        begin("make and drop")
+        if generator.oneIn(16) { graph.makeAndDrop() }
+        let token = graph.first.map { ~$0 }.observe { _ in checkUserCode("callback") }
+        check(token.isActive, "P11.derived-kept", "a derived value ends that only its observation keeps")
+        token.cancel()
+    }
+
+    fileprivate func read(_ graph: RandomGraph) {
+        begin("read")
+        graph.ends[generator.below(graph.ends.count)].value.judge(round.violations)
+        let twice = graph.twice.value
+        check(twice.number == ~twice.complement, "P23.no-mixture", "the words of a result are \(twice)")
+    }
+
+    /// Writes to the thread's own history, if it has one, and sees its own write at once.
+    fileprivate func set(_ graph: RandomGraph) {
+        begin("set")
+        guard index < graph.histories.count else { return }
+        let number = graph.histories[index].write()
+        if RandomGraph.choice(number) != RandomGraph.choice(number - 1) { hit(0) }
+        let result = graph.all.value
+        check(result.isOf(number, of: index), "P22.current", "after write \(number) the value is \(result)")
+        guard index == 0 else { return }
+        let (first, failed) = (graph.first.value, graph.failing.value)
+        if first % 2 == 0 { hit(1) }
+        check("the result of \(first)", try? failed.get(), is: first % 2 == 0 ? nil : first, "P25.errors")
+    }
+}
+
+// MARK: - The graph
 
 /// Sources to which one thread writes the numbers 1, 2, 3, …, to one source after the other. The
 /// number *n* stays in its source until the thread comes round to it: so it is present together
@@ -142,6 +137,8 @@ private struct Writes: Equatable, Sendable, CustomStringConvertible {
 
     var isMixture: Bool { (0..<4).contains { earliest[$0] > latest[$0] } }
 
+    func judge(_ violations: Violations) { violations.check(!isMixture, "P23.no-mixture", "a result is of \(self)") }
+
     func isOf(_ number: UInt64, of history: Int) -> Bool { earliest[history] <= number && number <= latest[history] }
 
     /// Whether this can be a later result than `before`.
@@ -172,7 +169,7 @@ private final class RandomGraph: Sendable {
     let choice: Derived<Bool>
     /// A result of two words without references.
     let twice: Derived<Twice>
-    let (drops, deaths) = (Counter(), Counter())
+    let (drops, deaths) = (Tally(), Tally())
     private let dropped = Guarded<[ObservationToken]>([])
 
     /// A derived value. Its function reads a source of its own, and nodes of the layer above.
@@ -187,6 +184,7 @@ private final class RandomGraph: Sendable {
     /// A source of a history.
     struct Place: Sendable, Hashable { let history, source: Int }
 
+    var first: Observed<UInt64> { histories[0].first }
     var ends: [Derived<Writes>] { nodes.last!.map(\.derived) }
 
     init(_ round: Round) {
@@ -241,19 +239,9 @@ private final class RandomGraph: Sendable {
     /// Whether functions read the first of their two choices, by the number in their own source.
     static func choice(_ number: UInt64) -> Bool { number / UInt64(History.count) & 1 == 0 }
 
-    func judge(_ writes: Writes, _ round: Round) {
-        if writes.isMixture { round.violations.report("P23.no-mixture", "a result is of \(writes)") }
-    }
-
-    /// Observes a derived value that nothing else keeps.
-    func observeUnkept() -> ObservationToken {
-        histories[0].first.map { ~$0 }.observe { _ in checkUserCode("callback") }
-    }
-
     /// Makes a derived value that belongs to a model, observes it, and drops it.
     func makeAndDrop() {
-        let source = histories[0].first
-        var derived: Derived<UInt64>? = Derived { get in get(source) }.asModels
+        var derived: Derived<UInt64>? = Derived { [first] get in get(first) }.asModels
         let token = derived!.observe { _ in checkUserCode("callback") }
         drops.increment()
         token.onEnd { [deaths] end in if end == .sourceDeleted { deaths.increment() } }
@@ -273,13 +261,11 @@ private final class RandomGraph: Sendable {
         }
         for (history, sources) in histories.map(\.sources).enumerated() {
             for source in sources.indices {
-                let (links, read) = (
-                    sources[source].observationCount, expected[Place(history: history, source: source)] ?? 0
-                )
                 round.check(
-                    links == read,
-                    isObserved ? "P24.links" : "P24.links-end",
-                    "a source has \(links) links, and \(read) observed values are derived from it"
+                    "the number of a source's links",
+                    sources[source].observationCount,
+                    is: expected[Place(history: history, source: source)] ?? 0,
+                    isObserved ? "P24.links" : "P24.links-end"
                 )
             }
         }
@@ -298,93 +284,58 @@ private final class RandomGraph: Sendable {
     }
 }
 
-/// A number that several threads count up.
-private final class Counter: Sendable {
-    private let count = Atomic<Int>(0)
-
-    var value: Int { count.load(ordering: .sequentiallyConsistent) }
-
-    func increment() { count.add(1, ordering: .sequentiallyConsistent) }
-}
-
-/// An observer of an end of a graph.
+/// An observer of an end of a graph. It judges the changes, which come on any threads, in the order
+/// of their versions.
 private final class DerivedWitness: Sendable {
+    fileprivate struct State {
+        var last: Change<Writes>?
+        /// Versions that came while one before them is missing.
+        var early: [UInt64: Change<Writes>] = [:]
+    }
+
     let token: ObservationToken
     private let derived: Derived<Writes>
-    private let received: VersionedWrites
+    private let state: Guarded<State>
 
     init(_ derived: Derived<Writes>, _ round: Round) {
         self.derived = derived
-        let received = VersionedWrites(round.violations)
-        self.received = received
+        let (state, violations) = (Guarded(State()), round.violations)
+        self.state = state
         token = derived.observe(options: .initial) { change in
             checkUserCode("callback")
-            received.note(change)
+            change.new.judge(violations)
+            violations.check(change.old != change.new, "P24.silent-when-equal") {
+                "version \(change.version) changes nothing"
+            }
+            state.withLock { $0.note(change, violations) }
         }
     }
 
     /// Checks at rest that the last delivery was the present value.
     func settle(_ round: Round) {
         let (value, version) = derived.snapshot()
-        round.check(
-            received.last?.new == value && received.last?.version == version,
-            "P24.nothing-lost",
-            "the last delivery is version \(received.last?.version ?? 0), the value has version \(version)"
-        )
-        round.check(
-            received.early == 0,
-            "P2.derived-versions",
-            "\(received.early) versions came, but one before them never did"
-        )
+        let (last, early) = state.withLock { ($0.last, $0.early.count) }
+        round.check(last?.new == value && last?.version == version, "P24.nothing-lost") {
+            "the last delivery is version \(last?.version ?? 0), the value has version \(version)"
+        }
+        round.check("the number of versions that came without the one before", early, is: 0, "P2.derived-versions")
     }
 }
 
-/// The changes that an observer has received, on any threads, judged in the order of their
-/// versions.
-private final class VersionedWrites: Sendable {
-    private struct State {
-        var last: Change<Writes>?
-        var early: [UInt64: Change<Writes>] = [:]
-    }
-
-    private let state = Guarded(State())
-    private let violations: Violations
-
-    init(_ violations: Violations) { self.violations = violations }
-
-    var last: Change<Writes>? { state.withLock { $0.last } }
-    /// How many versions came while one before them is missing.
-    var early: Int { state.withLock { $0.early.count } }
-
-    func note(_ change: Change<Writes>) {
-        if change.new.isMixture { violations.report("P23.no-mixture", "a result is of \(change.new)") }
-        if let old = change.old, old == change.new {
-            violations.report("P24.silent-when-equal", "version \(change.version) changes nothing")
+extension DerivedWitness.State {
+    fileprivate mutating func note(_ change: Change<Writes>, _ violations: Violations) {
+        guard var before = last else {
+            if change.reason == .initial { last = change } else { early[change.version] = change }
+            return
         }
-        state.withLock { state in
-            state.early[change.version] = change
-            guard let first = state.last else {
-                guard change.reason == .initial else { return }
-                state.last = change
-                state.early[change.version] = nil
-                return
-            }
-            var before = first
-            while let next = state.early.removeValue(forKey: before.version + 1) {
-                judge(next, after: before)
-                before = next
-            }
-            state.last = before
+        early[change.version] = change
+        while let next = early.removeValue(forKey: before.version + 1) {
+            let (version, old) = (next.version, before.new)
+            violations.check(next.old == old, "P2.derived-versions", "\(version) does not follow the one before")
+            violations.check(next.new.canFollow(old), "P2.derived-order", "after \(old) came \(next.new)")
+            before = next
         }
-    }
-
-    private func judge(_ change: Change<Writes>, after before: Change<Writes>) {
-        if change.old != before.new {
-            violations.report("P2.derived-versions", "old of \(change.version) is not new of the one before")
-        }
-        if !change.new.canFollow(before.new) {
-            violations.report("P2.derived-order", "after \(before.new) came \(change.new)")
-        }
+        last = before
     }
 }
 

@@ -11,11 +11,9 @@ extension Scenario {
         summary:
             "derived values of sources that never rest, that die, and seem to form rings; with serial observers, actors and sequences",
         invariants: [
-            "P22.current", "P23.no-mixture", "P24.once-on-copies", "P25.ends",
-            "P1.ordered-once", "P1.counts-add-up", "P2.one-at-a-time", "P2.ordered", "P2.ordered-chain",
-            "P3.last-value",
-            "P4.initial-first", "P12.end-last", "P5.no-lock-around-user-code", "P14.nothing-left",
-            "P16.backlog-drains",
+            "P22.current", "P23.no-mixture", "P24.once-on-copies", "P25.ends", "P1.ordered-once", "P1.counts-add-up",
+            "P2.one-at-a-time", "P2.ordered", "P2.ordered-chain", "P3.last-value", "P4.initial-first", "P12.end-last",
+            "P5.no-lock-around-user-code", "P14.nothing-left", "P16.backlog-drains",
         ],
         windows: ["a function has run many times for one read", "a source has died", "a ring has changed"],
         leastThreads: 4
@@ -23,80 +21,73 @@ extension Scenario {
         DisturbedReads(round: round).judge()
         // Each commit evaluates the observed values before it goes on. The sources of the
         // unobserved values change faster than a function runs.
-        let (pair, restless) = (RestlessPair(), RestlessPair())
-        let (serial, actor, sequence) = (
-            OrderedWitness("serial", round, beginsWithInitial: true),
-            OrderedWitness("actor", round, beginsWithInitial: true),
-            OrderedWitness("sequence", round, beginsWithInitial: true)
-        )
-        let stage = ObservingStage()
-        let tokens = [
-            pair.named.observe(options: .initial, delivery: .serial()) { change in
-                serial.receive(change, round)
-            },
-            pair.read.observe(on: stage, options: .initial) { _, change in actor.receive(change, round) },
-        ]
-        let changes = pair.read.changes(options: .initial)
-        let iteration = Task.detached { for await change in changes { sequence.receive(change, round) } }
-
-        let (ring, garage) = (ChangingRing(), MortalSource())
+        let (pair, restless, ring, garage) = (RestlessPair(), RestlessPair(), ChangingRing(), MortalSource())
+        let followers = NumberFollowers(pair, round)
         round.load { worker in
-            switch worker.index {
-            case 0:
-                worker.begin("replace a source")
-                garage.replace(worker)
-            case 1:
-                worker.begin("change a ring")
-                ring.change(worker)
-            default:
-                break
-            }
+            if worker.index == 0 { garage.replace(worker) }
+            if worker.index == 1 { ring.change(worker) }
             switch worker.generator.below(8) {
             case 0:
                 worker.begin("commit without rest")
                 for _ in 0..<200 { restless.commit() }
             case 1...2:
                 // Mailboxes without a bound.
-                guard tokens.allSatisfy({ $0.deliveryCounts!.pending < 1_000 }) else { return }
+                guard followers.tokens.allSatisfy({ $0.deliveryCounts!.pending < 1_000 }) else { return }
                 worker.begin("commit")
                 pair.commit()
-            case 3...4:
-                worker.begin("read")
-                (worker.generator.oneIn(2) ? pair : restless).judge(worker)
-            case 5:
-                worker.begin("read a ring")
-                ring.judge(worker)
-            default:
-                worker.begin("read what may die")
-                garage.judge(worker)
+            case 3...4: (worker.generator.oneIn(2) ? pair : restless).judge(worker)
+            case 5: ring.judge(worker)
+            default: garage.judge(worker)
             }
         }
-
-        let last = pair.read.snapshot()
-        let isSettled = waitWhileMoving({ sequence.count }) {
-            sequence.count > 0 && sequence.lastVersion >= last.version
-        }
-        round.check(isSettled, "P1.ordered-once", "the sequence has not had version \(last.version)")
-        for (witness, token) in zip([serial, actor], tokens) { witness.settle(round) { token.deliveryCounts! } }
-        for (witness, derived) in [(serial, pair.named), (actor, pair.read), (sequence, pair.read)] {
-            let (value, version) = derived.snapshot()
-            round.check(
-                witness.last?.new == value.first && witness.last?.version == version,
-                "P3.last-value",
-                "an observer's last is version \(witness.last?.version ?? 0), and the value has version \(version)"
-            )
-        }
-        iteration.cancel()
-        // The task ends its observation when it comes to that.
-        let isOver = waitWhileMoving { pair.read.observationCount == 1 }
-        round.check(isOver, "P14.nothing-left", "a cancelled iteration goes on")
-        for token in tokens { token.cancelAndWaitBlocking() }
+        followers.settle(round)
         garage.end()
         round.checkRest()
     }
 }
 
-private actor ObservingStage {}
+/// Observers of a pair's derived values: serial, on an actor, and by a sequence.
+private final class NumberFollowers: Sendable {
+    let tokens: [ObservationToken]
+    private let pair: RestlessPair
+    private let listener = Listener()
+    private let (serial, actor, sequence): (OrderedWitness, OrderedWitness, OrderedWitness)
+    private let iteration: Task<Void, Never>
+
+    init(_ pair: RestlessPair, _ round: Round) {
+        func witness(_ name: String) -> OrderedWitness { OrderedWitness(name, round, beginsWithInitial: true) }
+        let (serial, actor, sequence) = (witness("serial"), witness("actor"), witness("sequence"))
+        tokens = [
+            pair.named.observe(options: .initial, delivery: .serial()) { serial.receive($0, round) },
+            pair.read.observe(on: listener, options: .initial) { _, change in actor.receive(change, round) },
+        ]
+        let changes = pair.read.changes(options: .initial)
+        iteration = Task.detached { for await change in changes { sequence.receive(change, round) } }
+        (self.pair, self.serial, self.actor, self.sequence) = (pair, serial, actor, sequence)
+    }
+
+    func settle(_ round: Round) {
+        let last = pair.read.snapshot()
+        round.wait(
+            for: "P1.ordered-once",
+            "the sequence has not had version \(last.version)",
+            moving: { sequence.count }
+        ) {
+            sequence.count > 0 && sequence.lastVersion >= last.version
+        }
+        for (witness, token) in zip([serial, actor], tokens) { witness.settle(round) { token.deliveryCounts! } }
+        for (witness, derived) in [(serial, pair.named), (actor, pair.read), (sequence, pair.read)] {
+            let (value, version) = derived.snapshot()
+            round.check(witness.last?.new == value.first && witness.last?.version == version, "P3.last-value") {
+                "an observer's last is version \(witness.last?.version ?? 0), and the value has version \(version)"
+            }
+        }
+        iteration.cancel()
+        // The task ends its observation when it comes to that.
+        round.wait(for: "P14.nothing-left", "a cancelled iteration goes on") { pair.read.observationCount == 1 }
+        for token in tokens { token.cancelAndWaitBlocking() }
+    }
+}
 
 private struct Numbers: Equatable, Sendable { let first, second: UInt64 }
 
@@ -152,6 +143,7 @@ private final class RestlessPair: Sendable {
     }
 
     func judge(_ worker: Worker) {
+        worker.begin("read")
         _ = runs.take()
         let before = x.value
         let value = (worker.generator.oneIn(2) ? read : named).value
@@ -167,30 +159,26 @@ private final class ChangingRing: Sendable {
     private let side = Observed(false)
     private let (first, second): (Derived<Int>, Derived<Int>)
 
-    private final class Other: Sendable {
-        private let held = Guarded<Derived<Int>?>(nil)
-        var derived: Derived<Int> { held.withLock { $0! } }
-        func hold(_ derived: Derived<Int>?) { held.withLock { $0 = derived } }
-    }
-
-    private let other = Other()
+    private let other = Place<Derived<Int>>()
 
     init() {
         let (side, other) = (self.side, self.other)
-        let first = Derived { get in get(side) ? 10 : get(other.derived) + 1 }
+        let first = Derived { get in get(side) ? 10 : get(other.content!) + 1 }
         second = Derived { get in get(side) ? get(first) + 1 : 20 }
         self.first = first
-        other.hold(second)
+        _ = other.exchange(second)
     }
 
-    deinit { other.hold(nil) }
+    deinit { _ = other.exchange(nil) }
 
     func change(_ worker: Worker) {
+        worker.begin("change a ring")
         side.modify { $0.toggle() }
         worker.hit(2)
     }
 
     func judge(_ worker: Worker) {
+        worker.begin("read a ring")
         let value = worker.generator.oneIn(2) ? first.value : second.value
         worker.check([10, 11, 20, 21].contains(value), "P23.no-mixture", "read \(value)")
     }
@@ -199,15 +187,8 @@ private final class ChangingRing: Sendable {
 /// An object that lives until the next takes its place, and what is derived of its property through
 /// a weak reference.
 private final class MortalSource: Sendable {
-    private final class Shed: WeaklyObservable {
-        let lifetime = ReferentLifetime()
-        let number: Observed<UInt64>
-
-        init(_ number: UInt64) { self.number = Observed(number) }
-    }
-
-    private let weak = WeakObserved<Shed>()
-    private let kept = Guarded<Shed?>(nil)
+    private let weak = WeakObserved<WeakEnd>()
+    private let kept = Place<WeakEnd>()
     private let last = Atomic<UInt64>(0)
     private let derived: Derived<UInt64?>
     private let token: ObservationToken
@@ -220,23 +201,22 @@ private final class MortalSource: Sendable {
 
     /// Called by one thread only.
     func replace(_ worker: Worker) {
+        worker.begin("replace a source")
         let number = last.add(1, ordering: .sequentiallyConsistent).newValue
-        let shed = Shed(2 * number)
+        let shed = WeakEnd(2 * number)
         weak.value = shed
-        // The one before dies outside the lock.
-        _ = kept.withLock { kept in
-            defer { kept = shed }
-            return kept
-        }
+        // The one before dies here.
+        _ = kept.exchange(shed)
         shed.number.value += 1
         let value = derived.value
         worker.check(value == 2 * number + 1, "P22.current", "read \(String(describing: value)) of \(number)")
         guard worker.generator.oneIn(4) else { return }
-        _ = kept.withLock { $0.take() }
+        _ = kept.exchange(nil)
         worker.hit(1)
     }
 
     func judge(_ worker: Worker) {
+        worker.begin("read what may die")
         let before = last.load(ordering: .sequentiallyConsistent)
         guard let value = derived.value else { return }
         worker.check(value / 2 + 1 >= before, "P22.current", "read \(value), and number \(before) was there")
@@ -245,6 +225,6 @@ private final class MortalSource: Sendable {
     /// A weak property whose referent lives observes its death.
     func end() {
         token.cancel()
-        _ = kept.withLock { $0.take() }
+        _ = kept.exchange(nil)
     }
 }

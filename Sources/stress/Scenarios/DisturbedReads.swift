@@ -110,11 +110,9 @@ struct DisturbedReads {
             return [present, get(weak)?.number]
         }
         let value = derived.value
-        round.check(
-            value[0] == value[1],
-            "P23.no-mixture",
+        round.check(value[0] == value[1], "P23.no-mixture") {
             "the referent of \(value[0]!) is \(value[1], default: "nil")"
-        )
+        }
     }
 }
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Synchronization
-
 extension Scenario {
     /// The process forks again and again while its threads use the library. Each child reads. Some
     /// children then call an operation that must trap in a child.
@@ -75,24 +73,16 @@ private final class Activities: Sendable {
     /// In the order of the windows.
     enum Activity: Int, CaseIterable { case callback, registration, body, attachment }
 
-    private let running = Activity.allCases.map { _ in Count() }
+    private let running = Activity.allCases.map { _ in Tally() }
 
     func during<Result>(_ activity: Activity, _ body: () -> Result) -> Result {
-        running[activity.rawValue].add(1)
-        defer { running[activity.rawValue].add(-1) }
+        running[activity.rawValue] += 1
+        defer { running[activity.rawValue] -= 1 }
         return body()
     }
 
     func hitWindows(of worker: Worker) {
         for (window, count) in running.enumerated() where count.value > 0 { worker.hit(window) }
-    }
-
-    private final class Count: Sendable {
-        private let count = Atomic<Int>(0)
-
-        // Relaxed, both: hints.
-        func add(_ step: Int) { count.add(step, ordering: .relaxed) }
-        var value: Int { count.load(ordering: .relaxed) }
     }
 }
 

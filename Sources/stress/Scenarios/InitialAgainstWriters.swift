@@ -56,13 +56,12 @@ private final class CountingObserver: Sendable {
     /// for -1.
     private static let none: UInt64 = 1 << 62
     private let initial = Atomic<UInt64>(none)
-    private let initials = Atomic<Int>(0)
+    private let initials = Tally()
     /// It receives the changes after this version: the initial one, or the smallest received less
     /// one.
     private let smallest = Atomic<UInt64>(none)
     private let largest = Atomic<UInt64>(0)
-    private let calls = Atomic<UInt64>(0)
-    private let versions = Atomic<UInt64>(0)
+    private let (calls, versions) = (Tally(), Tally())
     private let overtaken = Atomic<Bool>(false)
     private let token = Guarded<ObservationToken?>(nil)
 
@@ -78,11 +77,9 @@ private final class CountingObserver: Sendable {
             checkUserCode("callback")
             self?.note(change, on: worker)
         }
-        worker.check(
-            !withInitial || initials.load(ordering: .relaxed) == 1,
-            "P4.initial-once",
-            "received \(initials.load(ordering: .relaxed)) initial values before observe returned"
-        )
+        worker.check(!withInitial || initials.value == 1, "P4.initial-once") {
+            "received \(initials.value) initial values before observe returned"
+        }
         token.withLock { $0 = observed }
     }
 
@@ -91,50 +88,35 @@ private final class CountingObserver: Sendable {
         worker.check(change.new == change.version, "P4.initial-value", "\(change)")
         if change.reason == .initial {
             worker.check(worker === registering, "P4.initial-once", "the initial value came on another thread")
-            initials.add(1, ordering: .relaxed)
+            initials.increment()
             initial.store(change.version, ordering: .relaxed)
             // Some take their time, while other threads receive changes.
             if worker.generator.oneIn(4) { sleepBriefly() }
-            if calls.load(ordering: .relaxed) > 0 { overtaken.store(true, ordering: .relaxed) }
+            if calls.value > 0 { overtaken.store(true, ordering: .relaxed) }
             return
         }
-        calls.add(1, ordering: .relaxed)
-        versions.add(change.version, ordering: .relaxed)
+        calls.increment()
+        versions += change.version
         smallest.min(change.version, ordering: .relaxed)
         largest.max(change.version, ordering: .relaxed)
     }
 
     /// At rest: each version after the first, once.
     func check(_ round: Round, _ version: UInt64) {
-        let (calls, sum) = (calls.load(ordering: .relaxed), versions.load(ordering: .relaxed))
+        let (calls, sum) = (calls.value, versions.value)
         let (smallest, largest) = (smallest.load(ordering: .relaxed), largest.load(ordering: .relaxed))
         var since = initial.load(ordering: .relaxed)
         if withInitial {
-            round.check(
-                initials.load(ordering: .relaxed) == 1,
-                "P4.initial-once",
-                "\(initials.load(ordering: .relaxed)) times"
-            )
-            round.check(
-                since >= versionBefore,
-                "P4.nothing-earlier",
-                "initial \(since), but \(versionBefore) was there before"
-            )
+            round.check("the number of initial values", initials.value, is: 1, "P4.initial-once")
         } else {
             since = calls == 0 ? version : smallest - 1
-            round.check(
-                since >= versionBefore,
-                "P4.nothing-earlier",
-                "received \(smallest), registered after \(versionBefore)"
-            )
+        }
+        round.check(since >= versionBefore, "P4.nothing-earlier") {
+            "received the versions after \(since), but \(versionBefore) was there before"
         }
         guard calls > 0 || since < version else { return }
         round.check(smallest > since, "P4.nothing-earlier", "received version \(smallest) after initial \(since)")
-        round.check(
-            largest == version,
-            "P3.last-value",
-            "the last received is \(largest), the property is at \(version)"
-        )
+        round.check("the last version received", largest, is: version, "P3.last-value")
         round.check(
             calls == version &- since && sum == sumOfNumbers(after: since, through: version),
             "P4.nothing-between",

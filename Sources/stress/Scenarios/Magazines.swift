@@ -8,10 +8,7 @@ extension Scenario {
     static let magazines = Scenario(
         name: "magazines",
         summary: "strings, arrays and boxes are replaced, read, borrowed, and left to threads that do nothing more",
-        invariants: [
-            "P2.whole-value", "P14.not-while-read", "P14.swept", "P16.backlog-drains",
-            "P14.nothing-left",
-        ],
+        invariants: ["P2.whole-value", "P14.not-while-read", "P14.swept", "P16.backlog-drains", "P14.nothing-left"],
         windows: ["a string was borrowed while it was replaced", "a large array was replaced"]
     ) { round in
         let texts = (0..<3).map { Observed(Text.make(UInt64($0))) }
@@ -137,9 +134,7 @@ private func leaveBehind(_ round: Round, _ replace: @escaping @Sendable (UInt64)
             WaitInVain.note(limit)
         }
     }
-    round.check(
-        late < 3,
-        "P14.swept",
+    round.check(late < 3, "P14.swept") {
         "\(late) times of 5 what a thread had replaced was not released after \(limit) ns"
-    )
+    }
 }

@@ -12,8 +12,7 @@ extension Scenario {
         invariants: [
             "P5.earlier-value", "P5.throw-publishes-nothing", "P5.deferred-in-body", "P5.no-lock-around-user-code",
             "P2.version-fits", "P4.initial-value", "P9.outcome", "P9.closure-destroyed", "P9.nothing-after-wait",
-            "P14.not-while-called",
-            "P14.nothing-left", "P16.backlog-drains",
+            "P14.not-while-called", "P14.nothing-left", "P16.backlog-drains",
         ],
         windows: [
             "read while a body was blocked", "cancelled while a body was blocked", "a body threw",
@@ -35,20 +34,8 @@ extension Scenario {
                 sleepBriefly()
             },
             Round.Role(threads: round.threads - 2) { worker in
-                worker.begin("read")
                 let before = parking.occupant
-                let (value, version) = property.snapshot()
-                let borrowed = property.withValue { $0 }
-                let after = parking.occupant
-                worker.check(value == version, "P2.version-fits", "value \(value), version \(version)")
-                if before != 0, before == after {
-                    worker.check(
-                        version == before.version && borrowed == before.version,
-                        "P5.earlier-value",
-                        "read \(version) and \(borrowed) beside a body that has found \(before.version)"
-                    )
-                    worker.hit(0)
-                }
+                worker.read(property, parking)
                 if worker.generator.oneIn(4), let subjects = pool.exchange(nil) {
                     worker.begin("cancel")
                     for subject in subjects { worker.cancelAndWait(subject) }
@@ -59,12 +46,8 @@ extension Scenario {
             },
         ])
         _ = pool.exchange(nil)
-        let changes = parking.changes.load(ordering: .relaxed)
-        round.check(
-            property.version == changes,
-            "P5.throw-publishes-nothing",
-            "version \(property.version) after \(changes) bodies that did not throw"
-        )
+        let changes = parking.changes.value
+        round.check("the version after \(changes) bodies", property.version, is: changes, "P5.throw-publishes-nothing")
         round.checkRest()
     }
 }
@@ -74,35 +57,32 @@ private final class Parking: Sendable {
     /// The version that the body in there has found, plus one, or 0: versions are never found twice
     /// but by bodies that throw.
     private let inside = Atomic<UInt64>(0)
-    private let entries = Atomic<UInt64>(0)
-    private let steps = Atomic<Int>(0)
+    private let (entries, steps) = (Tally(), Tally())
     /// Bodies that have not thrown.
-    let changes = Atomic<UInt64>(0)
+    let changes = Tally()
 
     /// Sequentially consistent, all: the marks enclose the body, the looks the read.
     var occupant: UInt64 { inside.load(ordering: .sequentiallyConsistent) }
 
     func enter(_ version: UInt64) {
-        let entry = entries.add(1, ordering: .relaxed).newValue
+        let entry = entries.increment()
         inside.store(entry << 40 | (version + 1), ordering: .sequentiallyConsistent)
     }
     func leave() { inside.store(0, ordering: .sequentiallyConsistent) }
 
-    func step() { steps.add(1, ordering: .relaxed) }
+    func step() { steps.increment() }
 
     /// Waits until the others have read, or cancelled, several times. It would wait for ever if a
     /// body blocked them.
-    func awaitSteps(_ count: Int, _ round: Round) {
-        let goal = steps.load(ordering: .relaxed) + count
-        while steps.load(ordering: .relaxed) < goal, !round.isOver { usleep(20) }
+    func awaitSteps(_ count: UInt64, _ round: Round) {
+        let goal = steps.value + count
+        while steps.value < goal, !round.isOver { usleep(20) }
     }
 }
 
 extension UInt64 {
     fileprivate var version: UInt64 { (self & (1 << 40 - 1)) - 1 }
 }
-
-private struct Refusal: Error {}
 
 extension Worker {
     fileprivate func park(_ property: Observed<UInt64>, _ parking: Parking) {
@@ -112,11 +92,9 @@ extension Worker {
             try property.modify { value throws(Refusal) in
                 parking.enter(value)
                 parking.awaitSteps(8, round)
-                check(
-                    property.snapshot().version == value,
-                    "P5.earlier-value",
+                check(property.snapshot().version == value, "P5.earlier-value") {
                     "the body does not see the earlier value"
-                )
+                }
                 let outcome = own.token.cancelAndWaitBlocking()
                 check(outcome == .deferred, "P5.deferred-in-body", "cancelAndWait in a body returned \(outcome)")
                 let found = value
@@ -126,7 +104,7 @@ extension Worker {
                 check(value == found + 1, "P5.earlier-value", "\(value) after adding one to \(found)")
             }
             check(!refuses, "P5.throw-publishes-nothing", "the error was lost")
-            parking.changes.add(1, ordering: .relaxed)
+            parking.changes.increment()
         } catch {
             check(refuses, "P5.throw-publishes-nothing", "an error out of nowhere")
             hit(2)
@@ -135,6 +113,24 @@ extension Worker {
 }
 
 extension Worker {
+    /// Reads while a body may be blocked, and finds the value that the body has found.
+    fileprivate func read(_ property: Observed<UInt64>, _ parking: Parking) {
+        begin("read")
+        let before = parking.occupant
+        let (value, version) = property.snapshot()
+        let borrowed = property.withValue { $0 }
+        let after = parking.occupant
+        check("the version read", version, is: value, "P2.version-fits")
+        guard before != 0, before == after else { return }
+        check(
+            "what is read beside a body",
+            [version, borrowed],
+            is: [before.version, before.version],
+            "P5.earlier-value"
+        )
+        hit(0)
+    }
+
     /// Registers while a body may be blocked, and receives the value that the body has found.
     fileprivate func register(_ property: Observed<UInt64>, _ parking: Parking) {
         begin("observe")
@@ -145,17 +141,9 @@ extension Worker {
         }
         let after = parking.occupant
         let received = initial.withLock { $0 }
-        check(
-            received != nil && received?.new == received?.version,
-            "P4.initial-value",
-            "\(String(describing: received))"
-        )
+        check(received != nil && received?.new == received?.version, "P4.initial-value", "\(received, default: "nil")")
         if before != 0, before == after {
-            check(
-                received?.version == before.version,
-                "P5.earlier-value",
-                "received \(String(describing: received?.version)) beside a body that has found \(before.version)"
-            )
+            check("what is received beside a body", received?.version, is: before.version, "P5.earlier-value")
             hit(3)
         }
         cancelAndWait(subject)

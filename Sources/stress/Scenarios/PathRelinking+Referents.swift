@@ -4,25 +4,20 @@
 /// relinked: the change that it makes in the new property comes to every path.
 func checkDeathInRelinking(_ round: Round) {
     let root = WeakRoot()
-    let last = Guarded<WeakMiddle?>(nil)
+    let last = Place<WeakMiddle>()
     // The first path that is relinked leaves its thread with the last reference.
-    let replacement = WatchedEnd(1) { _ = last.withLock { $0.take() } }
+    let replacement = WatchedEnd(1) { _ = last.exchange(nil) }
     let end = Observed(WatchedEnd(0, nil))
-    last.withLock { $0 = WeakMiddle(end) { replacement.number.value = 2 } }
-    root.middle.value = last.withLock { $0 }
-    let received = (0..<3).map { _ in Guarded<[UInt64]>([]) }
+    _ = last.exchange(WeakMiddle(end) { replacement.number.value = 2 })
+    root.middle.value = last.content
+    let received = (0..<3).map { _ in Record<UInt64>() }
     let tokens = received.map { received in
-        root.observe(\.middle.end.number) { change in received.withLock { $0.append(change.new ?? 0) } }
+        root.observe(\.middle.end.number) { change in received.note(change.new ?? 0) }
     }
     end.value = replacement
-    for (index, received) in received.enumerated() {
-        let received = received.withLock { $0 }
+    for received in received {
         // The replacement, the deinitialiser's change, and the death, which stands as 0.
-        round.check(
-            received.sorted() == [0, 1, 2],
-            "P5.relinked-before-a-deinit",
-            "path \(index) received \(received) of a replacement and what a deinitialiser set then"
-        )
+        round.check("what a path received", received.all.sorted(), is: [0, 1, 2], "P5.relinked-before-a-deinit")
     }
     for token in tokens { token.cancelAndWaitBlocking() }
 }

@@ -11,9 +11,7 @@ extension Scenario {
             "every step of a path is replaced while its end changes: one chain, and the last change is the present value",
         invariants: [
             "P2.path-versions", "P2.path-chain", "P3.path-converges", "P1.every-change-once",
-            "P1.received-from-a-callback",
-            "P2.in-order-on-one-thread",
-            "P4.initial-once",
+            "P1.received-from-a-callback", "P2.in-order-on-one-thread", "P4.initial-once",
             "P5.no-lock-around-user-code", "P5.relinked-before-a-deinit", "P11.not-retained", "P14.nothing-left",
             "P16.backlog-drains",
         ],
@@ -76,25 +74,17 @@ extension Scenario {
 /// observers receive the replacement, and the change that this observer makes in the new property.
 private func checkChangesInCallbacks(_ round: Round) {
     let root = PathRoot(PathEnd(1))
-    let received = (0..<2).map { _ in Guarded<[UInt64]>([]) }
+    let received = (0..<2).map { _ in Record<UInt64>() }
     let tokens = received.map { received in
         root.observe(\.middle.end.number) { change in
-            guard let new = change.new else { return }
-            let isFirst = received.withLock { received in
-                received.append(new)
-                return received.count == 1
-            }
-            if isFirst { root.middle.value.end.value?.number.value = new + 1 }
+            guard let new = change.new, received.note(new) == 1 else { return }
+            root.middle.value.end.value?.number.value = new + 1
         }
     }
     root.middle.value = PathMiddle(PathEnd(10))
-    for (index, received) in received.enumerated() {
-        let received = received.withLock { $0 }
-        round.check(
-            received.sorted() == [10, 11, 12],
-            "P1.received-from-a-callback",
-            "path \(index) received \(received) of a replacement and two changes that its callbacks made"
-        )
+    for received in received {
+        // A replacement, and two changes that the callbacks made.
+        round.check("what a path received", received.all.sorted(), is: [10, 11, 12], "P1.received-from-a-callback")
     }
     for token in tokens { token.cancelAndWaitBlocking() }
 }
@@ -104,15 +94,10 @@ private func checkChangesInCallbacks(_ round: Round) {
 private func checkPathThatPassesItsEnd(_ round: Round) {
     let node = PathNode()
     node.next.value = node
-    let received = Guarded<[UInt64]>([])
-    let token = node.observe(\.next.next) { change in received.withLock { $0.append(change.version) } }
+    let versions = Record<UInt64>()
+    let token = node.observe(\.next.next) { change in versions.note(change.version) }
     node.next.value = PathNode()
-    let versions = received.withLock { $0 }
-    round.check(
-        versions == [1, 2],
-        "P2.in-order-on-one-thread",
-        "a path that passes its own end received the versions \(versions)"
-    )
+    round.check("the list of versions received", versions.all, is: [1, 2], "P2.in-order-on-one-thread")
     token.cancelAndWaitBlocking()
 }
 
@@ -128,18 +113,17 @@ private func checkReplacementsInRelinking(_ round: Round) -> Bool {
     guard round.violations.isEmpty else { return false }
     let root = RestlessRoot()
     let caller = pthread_self()
-    let (last, others) = (Guarded<UInt64>(0), Guarded(0))
+    let (versions, others) = (Record<UInt64>(), Tally())
     let token = root.observe(\.end.number) { change in
         // Versions grow, on whatever thread.
-        last.withLock { last in last = max(last, change.new) }
-        if pthread_equal(pthread_self(), caller) == 0 { others.withLock { $0 += 1 } }
+        versions.note(change.new)
+        if pthread_equal(pthread_self(), caller) == 0 { others.increment() }
     }
     root.replace(times: 100)
     round.drain()
-    let delivered = last.withLock { $0 }
-    round.check(delivered == 100, "P3.path-converges", "the last change was \(delivered), 100 replacements were made")
+    round.check("the last of 100 replacements", versions.all.max(), is: 100, "P3.path-converges")
     token.cancelAndWaitBlocking()
-    return others.withLock { $0 } > 0
+    return others.value > 0
 }
 
 /// A root whose end replaces itself while a path is linked to it, a hundred times over.
@@ -174,7 +158,7 @@ private final class PathWitness: Sendable {
     private let token: ObservationToken
 
     private struct Log {
-        var chain: [(version: UInt64, old: UInt64, new: UInt64)] = []
+        var chain: [ChainLink] = []
         var initials: [UInt64] = []
     }
 
@@ -195,42 +179,23 @@ private final class PathWitness: Sendable {
         }
     }
 
-    private var chain: [(version: UInt64, old: UInt64, new: UInt64)] { logs.flatMap { $0.withLock(\.chain) } }
+    private var chain: [ChainLink] { logs.flatMap { $0.withLock(\.chain) } }
 
     /// At rest: each version once. Another path may fold other changes that race, so that the
     /// versions of two differ.
     func checkCount(_ round: Round) {
         let chain = chain
         let (count, sum) = (UInt64(chain.count), chain.reduce(0) { $0 &+ $1.version })
-        round.check(
-            sum == count * (count + 1) / 2,
-            "P1.every-change-once",
-            "received \(count) changes, sum of versions \(sum)"
-        )
+        round.check("the sum of \(count) versions", sum, is: count * (count + 1) / 2, "P1.every-change-once")
     }
 
-    /// At rest: versions 1, 2, 3, … each once, each beginning where the one before has ended, the
-    /// last with the present value.
+    /// At rest: one chain from the initial value to the present one.
     func check(_ round: Round, present: UInt64) {
         guard round.violations.isEmpty else { return }
         let initials = logs.flatMap { $0.withLock(\.initials) }
-        round.check(initials == [1], "P4.initial-once", "received the initial values \(initials)")
-        var value = initials.first ?? 0
-        for (index, change) in chain.sorted(by: { $0.version < $1.version }).enumerated() {
-            round.check(
-                change.version == UInt64(index) + 1,
-                "P2.path-versions",
-                "change \(index + 1) has version \(change.version)"
-            )
-            round.check(
-                change.old == value,
-                "P2.path-chain",
-                "version \(change.version) replaced \(change.old), but \(value) was there"
-            )
-            guard round.violations.isEmpty else { return }
-            value = change.new
-        }
-        round.check(value == present, "P3.path-converges", "the last change was \(value), the path leads to \(present)")
+        round.check("the list of initial values", initials, is: [1], "P4.initial-once")
+        let (versions, old, last) = ("P2.path-versions", "P2.path-chain", "P3.path-converges")
+        round.check(chain, from: initials.first ?? 0, to: present, versions: versions, old: old, last: last)
     }
 
     func end() { token.cancelAndWaitBlocking() }

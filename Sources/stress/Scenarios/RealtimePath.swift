@@ -42,19 +42,13 @@ extension Scenario {
                 Realtime.bracket {
                     for _ in 0..<64 { registry.notify(event) }
                 }
-                worker.check(
-                    own.stable == start + 64,
-                    "P1.stable-receives-all",
-                    "received \(own.stable - start) of 64"
-                )
+                worker.check(own.stable == start + 64, "P1.stable-receives-all", "received \(own.stable - start) of 64")
                 var reads: (UInt64, UInt64) = (0, 0)
                 _ = property.value
                 Realtime.bracket { reads = (property.value, property.value) }
-                worker.check(
-                    own.lastRead <= reads.0 && reads.0 <= reads.1,
-                    "P2.reads-grow",
+                worker.check(own.lastRead <= reads.0 && reads.0 <= reads.1, "P2.reads-grow") {
                     "read \(own.lastRead), then \(reads.0), then \(reads.1)"
-                )
+                }
                 own.lastRead = reads.1
                 if churn.steps != before { worker.hit(0) }
                 if churn.size >= 32 { worker.hit(1) }

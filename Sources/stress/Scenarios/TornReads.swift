@@ -36,11 +36,9 @@ extension Scenario {
                 if pair.version != before { worker.hit(0) }
                 worker.check(read.isWhole && value.isWhole, "P2.whole-value", "\(read) \(value)")
                 worker.check(value.first == version, "P2.version-fits", "value \(value.first) with version \(version)")
-                worker.check(
-                    before <= read.first && read.first <= value.first,
-                    "P2.never-backwards",
+                worker.check(before <= read.first && read.first <= value.first, "P2.never-backwards") {
                     "version \(before), then value \(read.first), then \(value.first)"
-                )
+                }
                 worker.readBoxed(boxed)
             },
         ])
@@ -49,11 +47,9 @@ extension Scenario {
         round.check(last.destroyed == 0, "P14.not-while-read", "the present value is destroyed")
         boxed.value = TrackedValue(serial: .max)
         round.checkRest()
-        round.check(
-            last.destroyed == 1,
-            "P14.value-destroyed",
+        round.check(last.destroyed == 1, "P14.value-destroyed") {
             "a replaced value was destroyed \(last.destroyed) times"
-        )
+        }
     }
 }
 
@@ -82,11 +78,9 @@ extension Worker {
             if generator.oneIn(64) { usleep(3_000) }
             if boxed.version != borrowed { hit(1) }
             check(value, "while it is borrowed")
-            check(
-                value.serial == borrowed,
-                "P2.whole-value",
+            check(value.serial == borrowed, "P2.whole-value") {
                 "a borrowed value changed from \(borrowed) to \(value.serial)"
-            )
+            }
         }
     }
 }

@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
-import Synchronization
-
 extension Scenario {
     /// Commits of properties that are bound to others: each destination follows by itself.
     static let transactionBindings = Scenario(
@@ -11,15 +8,14 @@ extension Scenario {
             "commits that bindings follow: through transforms, chains, pairs, paths and groups, while bindings end",
         invariants: [
             "P21.whole", "P21.one-number", "P3.destination-follows", "P3.pair-converges", "P6.propagation-bounded",
-            "P9.nothing-after-wait", "P5.no-lock-around-user-code",
-            "P14.nothing-left", "P16.backlog-drains",
+            "P9.nothing-after-wait", "P5.no-lock-around-user-code", "P14.nothing-left", "P16.backlog-drains",
         ],
         windows: ["two commits met on the pairs", "a binding ended beside a commit", "a transform committed"],
         leastThreads: 3
     ) { round in
         let bound = BoundValues(round)
         round.load { worker in
-            while bound.isBehind, !round.isOver { usleep(100) }
+            worker.holdBack(bound.mailbox)
             switch worker.generator.below(8) {
             case 0...2:
                 worker.begin("commit left")
@@ -29,15 +25,9 @@ extension Scenario {
                 let before = bound.left.0.version
                 bound.commitRight()
                 if bound.left.0.version > before + 1 { worker.hit(0) }
-            case 5:
-                worker.begin("bind and end")
-                worker.bindForAWhile(bound)
-            case 6:
-                worker.begin("go round")
-                worker.goRound()
-            default:
-                worker.begin("set a ring")
-                worker.setRing()
+            case 5: worker.bindForAWhile(bound)
+            case 6: worker.goRound()
+            default: worker.setRing()
             }
         }
         bound.settle(round)
@@ -55,29 +45,19 @@ private final class BoundValues: Sendable {
     /// Follow those.
     let far = (Observed<UInt64>(0), Observed<UInt64>(0))
     /// Follows both at once.
-    let both = Observed(Both(0, 0))
+    let both = Observed(Both(first: 0, second: 0))
     /// Follows the first by a path.
     let byPath = Observed<UInt64>(0)
     private let root: BoundRoot
     private let bindings: [ObservationToken]
     private let witnesses: [ObservationToken]
 
-    let nearGroup: Group<(UInt64, TrackedValue)>
-    let farGroup: Group<(UInt64, UInt64)>
-    let rightGroup: Group<(UInt64, UInt64)>
-    let leftGroup: Group<(UInt64, UInt64)>
+    private let leftGroup, rightGroup: Group<(UInt64, UInt64)>
 
-    struct Both: Sendable {
-        let first: UInt64
-        let second: UInt64
-
-        init(_ first: UInt64, _ second: UInt64) { (self.first, self.second) = (first, second) }
-    }
+    struct Both: Sendable { let first, second: UInt64 }
 
     init(_ round: Round) {
         root = BoundRoot(BoundEnd(left.0))
-        nearGroup = Group(near.0, near.1)
-        farGroup = Group(far.0, far.1)
         rightGroup = Group(right.1, right.0)
         leftGroup = Group(left.0, left.1)
         bindings = [
@@ -90,28 +70,25 @@ private final class BoundValues: Sendable {
             near.0.bind(to: far.0),
             left.0.bindBidirectionally(with: right.0),
             right.1.bindBidirectionally(with: left.1, forward: { ~$0 }, backward: { ~$0 }),
-            leftGroup.bind(to: both) { Both($0.0, $0.1) },
+            leftGroup.bind(to: both) { Both(first: $0.0, second: $0.1) },
             root.property(\.end.number).bind(to: byPath),
         ]
         let violations = round.violations
         witnesses = [
-            nearGroup.observe(delivery: .serial()) { _ in checkUserCode("callback") },
-            farGroup.observe { _ in checkUserCode("callback") },
+            Group(near.0, near.1).observe(delivery: .serial()) { _ in checkUserCode("callback") },
+            Group(far.0, far.1).observe { _ in checkUserCode("callback") },
             rightGroup.observe { change in
                 checkUserCode("callback")
                 // Whole, if a commit of the right ones has made it.
-                guard change.commit != nil, change.new.1 != ~change.new.0 else { return }
-                violations.report("P21.whole", "an observer of the right ones received \(change)")
+                let isWhole = change.commit == nil || change.new.1 == ~change.new.0
+                violations.check(isWhole, "P21.whole", "an observer of the right ones received \(change)")
             },
-            near.0.observe { change in
-                if change.commit == nil { return }
-                violations.report("P21.one-number", "a binding has made a change with a commit's number: \(change)")
-            },
+            near.0.observe { violations.checkOfBinding($0) },
         ]
     }
 
-    /// Whether the mailbox has much to deliver.
-    var isBehind: Bool { witnesses[0].deliveryCounts!.pending > 1_000 }
+    /// An observation with a mailbox.
+    var mailbox: ObservationToken { witnesses[0] }
 
     func commitLeft() {
         leftGroup.commit { transaction in
@@ -131,11 +108,9 @@ private final class BoundValues: Sendable {
     func settle(_ round: Round) {
         guard round.violations.isEmpty else { return }
         let (first, second) = leftGroup.value
-        round.check(
-            right.0.value == first && ~right.1.value == second,
-            "P3.pair-converges",
+        round.check(right.0.value == first && ~right.1.value == second, "P3.pair-converges") {
             "the left ones are \(first) and \(second), the right ones \(right.0.value) and \(~right.1.value)"
-        )
+        }
         let followers = [near.0.value, far.0.value, byPath.value, both.value.first]
         let others = [near.1.value.serial, far.1.value, both.value.second]
         round.check(
@@ -143,8 +118,13 @@ private final class BoundValues: Sendable {
             "P3.destination-follows",
             "the left ones are \(first) and \(second), what follows them \(followers) and \(others)"
         )
-        for token in bindings { token.cancelAndWaitBlocking() }
-        for token in witnesses { token.cancelAndWaitBlocking() }
+        for token in bindings + witnesses { token.cancelAndWaitBlocking() }
+    }
+}
+
+extension Violations {
+    fileprivate func checkOfBinding(_ change: Change<UInt64>) {
+        check(change.commit == nil, "P21.one-number", "a binding has made a change with a commit's number: \(change)")
     }
 }
 
@@ -161,32 +141,27 @@ private final class BoundEnd: ConcurrentObservable {
 extension Worker {
     /// Two properties of this thread's, bound for a while.
     fileprivate func bindForAWhile(_ bound: BoundValues) {
+        begin("bind and end")
         let (first, second) = (Observed<UInt64>(0), Observed<UInt64>(0))
         let tokens = [bound.left.0.bind(to: first), bound.left.1.bindBidirectionally(with: second)]
         let violations = round.violations
-        let numbers = [first, second].map { property in
-            property.observe { change in
-                if change.commit == nil { return }
-                violations.report("P21.one-number", "a binding has made a change with a commit's number: \(change)")
-            }
-        }
+        let numbers = [first, second].map { $0.observe { violations.checkOfBinding($0) } }
         bound.commitLeft()
         if generator.oneIn(2) { for token in tokens { token.cancel() } }
         for token in tokens { token.cancelAndWaitBlocking() }
         let versions = (first.version, second.version)
         for token in numbers { token.cancelAndWaitBlocking() }
         bound.commitLeft()
-        check(
-            (first.version, second.version) == versions,
-            "P9.nothing-after-wait",
+        check((first.version, second.version) == versions, "P9.nothing-after-wait") {
             "a binding has changed its destination after its end"
-        )
+        }
         hit(1)
     }
 
     /// Makes rings of bindings that only this thread uses: a commit goes round once. A transform
     /// commits, too.
     fileprivate func goRound() {
+        begin("go round")
         let (first, second) = (Observed(0), Observed(0))
         let (third, fourth, other) = (Observed(0), Observed(0), Observed(0))
         let tokens = [
@@ -197,9 +172,9 @@ extension Worker {
             },
             third.bind(to: first) { $0 + 1 }, fourth.bind(to: second) { $0 + 1 },
         ]
-        let calls = Atomic<Int>(0)
+        let calls = Tally()
         let witness = Group(third, fourth).observe { change in
-            if calls.add(1, ordering: .relaxed).newValue > 64 { fatalError("a commit goes round a ring for ever") }
+            if calls.increment() > 64 { fatalError("a commit goes round a ring for ever") }
         }
         let before = (first.value, other.value)
         Group(first, second).commit { transaction in
@@ -207,27 +182,24 @@ extension Worker {
             transaction[second] = 10
         }
         let values = [first.value, second.value, third.value, fourth.value]
-        check(
-            values == [12, 12, 11, 11] && other.value > before.1,
-            "P6.propagation-bounded",
+        check(values == [12, 12, 11, 11] && other.value > before.1, "P6.propagation-bounded") {
             "a commit that went round a ring has left \(values), from \(before)"
-        )
+        }
         withExtendedLifetime((tokens, witness)) {}
         hit(2)
     }
 
     /// Makes a ring of bindings that only this thread uses: a commit sets all of it.
     fileprivate func setRing() {
+        begin("set a ring")
         let ring = (0...generator.below(4) + 1).map { _ in Observed(0) }
         let tokens = ring.indices.map { ring[$0].bind(to: ring[($0 + 1) % ring.count]) }
         PropertyList(ring).commit { transaction in
             for (index, property) in ring.enumerated() { transaction[property] = index }
         }
-        check(
-            Set(ring.map(\.value)).count == 1,
-            "P3.destination-follows",
+        check(Set(ring.map(\.value)).count == 1, "P3.destination-follows") {
             "a commit of all properties of a ring has left \(ring.map(\.value))"
-        )
+        }
         withExtendedLifetime(tokens) {}
     }
 }

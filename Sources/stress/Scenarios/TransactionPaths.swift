@@ -1,8 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Glibc
-import Synchronization
-
 extension Scenario {
     /// Commits through a path while sets, and the commits themselves, lead it elsewhere.
     static let transactionPaths = Scenario(
@@ -18,26 +15,20 @@ extension Scenario {
         let shelf = Shelf()
         let witness = PathWitness(shelf, round)
         round.load { worker in
-            while witness.token.deliveryCounts!.pending > 1_000, !round.isOver { usleep(100) }
+            worker.holdBack(witness.token)
             switch worker.generator.below(8) {
-            case 0...2:
-                worker.begin("commit")
-                worker.add(shelf)
-            case 3:
-                worker.begin("commit both")
-                worker.leave(shelf)
+            case 0...2: worker.add(shelf)
+            case 3: worker.leave(shelf)
             case 4:
                 worker.begin("lead elsewhere")
                 shelf.root.end.value = shelf.other(than: shelf.root.end.value)
             case 5:
                 worker.begin("root's death")
                 if worker.generator.oneIn(2) { worker.drop() } else { worker.dropInCallback() }
-            default:
-                worker.begin("snapshot")
-                worker.takeSnapshot(shelf)
+            default: worker.takeSnapshot(shelf)
             }
         }
-        shelf.checkRest(round)
+        round.check("the number of bodies", shelf.bodies.value, is: shelf.commits.value, "P19.path-held-still")
         witness.settle(round, shelf)
         round.checkRest()
     }
@@ -52,11 +43,13 @@ private final class Shelf: Sendable {
     let all: Group<(UInt64, UInt64, UInt64)>
     /// Follows the path.
     let mirror = Observed<UInt64?>(nil)
-    let bodies = Atomic<UInt64>(0)
-    let commits = Atomic<UInt64>(0)
+    let (bodies, commits) = (Tally(), Tally())
 
     /// Marks what a commit sets when it leads the path elsewhere.
     static let left: UInt64 = 1 << 63
+
+    /// The number after one that may be marked.
+    static func next(_ number: UInt64?) -> UInt64 { (number ?? 0) & ~left + 1 }
 
     init() {
         root = PathMiddle(ends[0])
@@ -65,11 +58,6 @@ private final class Shelf: Sendable {
     }
 
     func other(than end: PathEnd?) -> PathEnd { end === ends[0] ? ends[1] : ends[0] }
-
-    func checkRest(_ round: Round) {
-        let (commits, bodies) = (commits.load(ordering: .relaxed), bodies.load(ordering: .relaxed))
-        round.check(bodies == commits, "P19.path-held-still", "\(commits) commits have run \(bodies) bodies")
-    }
 }
 
 /// An observer of the path, and a binding from it.
@@ -78,34 +66,26 @@ private final class PathWitness: Sendable {
     private let binding: ObservationToken
 
     init(_ shelf: Shelf, _ round: Round) {
-        let violations = round.violations
-        let version = Guarded<UInt64>(0)
+        let (violations, calls) = (round.violations, Tally())
         binding = shelf.path.bind(to: shelf.mirror)
         token = shelf.path.observe(delivery: .serial()) { change in
             checkUserCode("callback")
-            let expected = version.withLock { last in
-                last += 1
-                return last
-            }
-            if change.version != expected {
-                violations.report("P2.path-versions", "version \(change.version) came where \(expected) was to come")
-            }
-            if change.reason == .valueChanged, change.new! & Shelf.left != 0 {
-                violations.report("P21.once", "a commit that leads a path elsewhere was received in parts")
+            let call = calls.increment()
+            violations.check(change.version == call, "P2.path-versions", "version \(change.version) was call \(call)")
+            violations.check(change.reason != .valueChanged || change.new! & Shelf.left == 0, "P21.once") {
+                "a commit that leads a path elsewhere was received in parts"
             }
         }
     }
 
     func settle(_ round: Round, _ shelf: Shelf) {
         guard round.violations.isEmpty else { return }
-        let isIdle = waitWhileMoving({ UInt64(token.deliveryCounts!.pending) }) {
+        func state() -> String {
+            "\(token.deliveryCounts!); the path has \(shelf.path.value ?? 0), what is bound to it \(shelf.mirror.value ?? 0)"
+        }
+        round.wait(for: "P3.destination-follows", state(), moving: { UInt64(token.deliveryCounts!.pending) }) {
             token.deliveryCounts!.pending == 0 && shelf.mirror.value == shelf.path.value
         }
-        round.check(
-            isIdle,
-            "P3.destination-follows",
-            "\(token.deliveryCounts!); the path has \(shelf.path.value ?? 0), what is bound to it \(String(describing: shelf.mirror.value))"
-        )
         token.cancelAndWaitBlocking()
         binding.cancelAndWaitBlocking()
     }
@@ -114,12 +94,13 @@ private final class PathWitness: Sendable {
 extension Worker {
     /// Adds one to where the path leads.
     fileprivate func add(_ shelf: Shelf) {
+        begin("commit")
         let before = shelf.root.end.version
         Group(shelf.path, shelf.total).commit { transaction in
-            shelf.bodies.add(1, ordering: .relaxed)
-            let (version, present) = (shelf.root.end.version, shelf.root.end.value)
+            shelf.bodies.increment()
+            let (present, version) = shelf.root.end.snapshot()
             if version != before { hit(0) }
-            transaction[shelf.path] = (transaction[shelf.path] ?? 0) & ~Shelf.left + 1
+            transaction[shelf.path] = Shelf.next(transaction[shelf.path])
             transaction[shelf.total] += 1
             check(
                 shelf.root.end.version == version && shelf.root.end.value === present
@@ -128,45 +109,41 @@ extension Worker {
                 "a path was led elsewhere beside a body"
             )
         }
-        shelf.commits.add(1, ordering: .relaxed)
+        shelf.commits.increment()
     }
 
     /// Adds one to where the path leads, leads it elsewhere, and adds one there.
     fileprivate func leave(_ shelf: Shelf) {
+        begin("commit both")
         Group(shelf.all, shelf.root.end).commit { transaction in
-            shelf.bodies.add(1, ordering: .relaxed)
+            shelf.bodies.increment()
             let next = shelf.other(than: transaction[shelf.root.end])
-            transaction[shelf.path] = (transaction[shelf.path] ?? 0) & ~Shelf.left + 1 | Shelf.left
+            transaction[shelf.path] = Shelf.next(transaction[shelf.path]) | Shelf.left
             transaction[shelf.root.end] = next
-            transaction[shelf.path] = (transaction[shelf.path] ?? 0) & ~Shelf.left + 1
+            transaction[shelf.path] = Shelf.next(transaction[shelf.path])
             transaction[shelf.total] += 2
         }
-        shelf.commits.add(1, ordering: .relaxed)
+        shelf.commits.increment()
         hit(1)
     }
 
     fileprivate func takeSnapshot(_ shelf: Shelf) {
+        begin("snapshot")
         let (first, second, total) = shelf.all.value
-        let sum = first & ~Shelf.left + second & ~Shelf.left
-        check(sum == total, "P20.present-together", "commits have added \(sum), and counted \(total)")
+        check("the sum of both", first & ~Shelf.left + second & ~Shelf.left, is: total, "P20.present-together")
     }
 
     /// A root of this thread's, observed through a path, which goes after a commit.
     fileprivate func drop() {
         var root: PathMiddle? = PathMiddle(PathEnd(0))
-        let received = Guarded<[UInt64?]>([])
-        let ends = Guarded<[ObservationEnd]>([])
-        let token = root!.observe(\.end.number) { change in received.withLock { $0.append(change.new) } }
-        token.onEnd { end in ends.withLock { $0.append(end) } }
+        let received = Record<UInt64?>()
+        let token = root!.observe(\.end.number) { change in received.note(change.new) }
+        let ends = ends(of: token)
         let path = { root!.property(\.end.number) }
         PropertyList([path()]).commit { transaction in transaction[path()] = 1 }
         root = nil
-        let isOver = waitWhileMoving({ UInt64(ends.withLock { $0.count }) }) { ends.withLock { !$0.isEmpty } }
-        check(
-            isOver && ends.withLock { $0 == [.sourceDeleted] } && received.withLock { $0 == [1] },
-            "P12.end-once",
-            "received \(received.withLock { $0 }), then the ends \(ends.withLock { $0 })"
-        )
+        checkEnd(ends)
+        check("what was received before the end", received.all, is: [1], "P12.end-once")
         hit(2)
     }
 
@@ -175,28 +152,35 @@ extension Worker {
     /// to the other property is not received in part.
     fileprivate func dropInCallback() {
         let (end, other, violations) = (PathEnd(0), Observed<UInt64>(0), round.violations)
-        let root = Guarded<PathMiddle?>(PathMiddle(end))
-        let ends = Guarded<[ObservationEnd]>([])
+        let root = Place<PathMiddle>()
+        _ = root.exchange(PathMiddle(end))
         let commit = { @Sendable (number: UInt64) in
             Group(other, end.number).commit { transaction in
                 transaction[end.number] = number
                 transaction[other] = number
             }
         }
-        let group = Group(root.withLock { $0 }!.property(\.end.number), other)
+        let group = Group(root.content!.property(\.end.number), other)
         let token = group.observe { change in
-            let (first, second) = change.new
-            if first != second {
-                violations.report("P21.whole", "an observer of a path and a property received \(first!) and \(second)")
-            }
+            let (first, second) = (change.new.0!, change.new.1)
+            violations.check(first == second, "P21.whole", "a path and a property were received as \(first), \(second)")
             // The root goes here, and what follows is committed in the callback.
-            if root.withLock({ $0.take() }) == nil { return }
-            commit(first! + 1)
+            if root.exchange(nil) != nil { commit(first + 1) }
         }
         withExtendedLifetime(consume group) {}
-        token.onEnd { end in ends.withLock { $0.append(end) } }
+        let ends = ends(of: token)
         for number in 1...3 { commit(UInt64(number)) }
-        let isOver = waitWhileMoving({ UInt64(ends.withLock { $0.count }) }) { ends.withLock { !$0.isEmpty } }
-        check(isOver && ends.withLock { $0 == [.sourceDeleted] }, "P12.end-once", "ended with \(ends.withLock { $0 })")
+        checkEnd(ends)
+    }
+
+    private func ends(of token: ObservationToken) -> Record<ObservationEnd> {
+        let ends = Record<ObservationEnd>()
+        token.onEnd { end in ends.note(end) }
+        return ends
+    }
+
+    private func checkEnd(_ ends: Record<ObservationEnd>) {
+        _ = waitWhileMoving({ UInt64(ends.count) }) { ends.count > 0 }
+        check("the ends of a path", ends.all, is: [.sourceDeleted], "P12.end-once")
     }
 }

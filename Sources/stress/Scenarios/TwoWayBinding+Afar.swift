@@ -28,11 +28,9 @@ final class FollowersFromAfar: Sendable {
         for (name, source, destination) in [
             ("path", root.present, ofPath.value), ("group", root.first.value, ofGroup.value),
         ] {
-            worker.check(
-                source == destination && source & 7 == 0,
-                "P3.destination-follows",
+            worker.check(source == destination && source & 7 == 0, "P3.destination-follows") {
                 "a \(name) has \(source), what follows it and sets it again \(destination)"
-            )
+            }
         }
     }
 }
@@ -70,11 +68,9 @@ func checkCyclesFromAfar(_ round: Round) {
         passes.withLock { $0 = 0 }
         number.value = 10
         let (here, far) = (number.value, other.value)
-        round.check(
-            (here, far) == (isGroup ? (14, 13) : (12, 11)),
-            "P6.propagation-bounded",
+        round.check((here, far) == (isGroup ? (14, 13) : (12, 11)), "P6.propagation-bounded") {
             "a change to 10 went round a cycle through a \(isGroup ? "group" : "path") to \(here) and \(far)"
-        )
+        }
         // `next` captures `tokens`, and the bindings in it retain `next`: this ends the cycle.
         for token in [there, back] { token.cancelAndWaitBlocking() }
         tokens.withLock { $0 = [] }

@@ -54,10 +54,8 @@ final class CycleThroughPath: Sendable {
     func check(_ worker: Worker) {
         // A thread of the library may go on with replacements that have kept racing.
         guard back == .toNumber, tokens[0].isActive else { return }
-        worker.check(
-            root.present % 64 == 2 && other.value == root.present - 1,
-            "P3.destination-follows",
+        worker.check(root.present % 64 == 2 && other.value == root.present - 1, "P3.destination-follows") {
             "what came round a path is \(root.present), what it was made of \(other.value)"
-        )
+        }
     }
 }

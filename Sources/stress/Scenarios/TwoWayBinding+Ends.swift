@@ -36,11 +36,9 @@ func checkCorrections(_ round: Round) {
     ]
     first.value = 250
     let values = [first.value, second.value, last.value]
-    round.check(
-        values == [100, 100, 100],
-        "P3.pair-converges",
+    round.check(values == [100, 100, 100], "P3.pair-converges") {
         "the last of three that are bound in pairs takes 100 at most; after 250 they have \(values)"
-    )
+    }
     for token in tokens { token.cancelAndWaitBlocking() }
 }
 
@@ -58,11 +56,9 @@ func checkCancellationInATransform(_ round: Round) {
     tokens.withLock { $0 = [cancelled] }
     let lasting = source.bind(to: destination)
     source.value = 1
-    round.check(
-        destination.value == 2,
-        "P3.destination-follows",
+    round.check(destination.value == 2, "P3.destination-follows") {
         "the source has 2, the destination \(destination.value): a binding that was cancelled in its transform has set it"
-    )
+    }
     withExtendedLifetime(lasting) {}
 }
 
@@ -76,11 +72,9 @@ func checkCycleInACallback(_ round: Round) {
         destination.bind(to: source),
     ]
     source.value = 1
-    round.check(
-        (source.value, destination.value) == (2, 2),
-        "P3.destination-follows",
+    round.check((source.value, destination.value) == (2, 2), "P3.destination-follows") {
         "the source has \(source.value), the destination \(destination.value): an older change has undone what came round"
-    )
+    }
     withExtendedLifetime(tokens) {}
 }
 
@@ -90,10 +84,8 @@ func checkPairWithOtherTransforms(_ round: Round) {
     let doubles = left.bindBidirectionally(with: right, forward: { $0 * 2 }, backward: { $0 / 2 })
     let before = right.value
     let decuples = left.bindBidirectionally(with: right, forward: { $0 * 10 }, backward: { $0 / 10 })
-    round.check(
-        (before, right.value, left.value) == (6, 30, 3),
-        "P3.pair-converges",
+    round.check((before, right.value, left.value) == (6, 30, 3), "P3.pair-converges") {
         "of 3, two bindings have made \(before) and \(right.value), and the left is \(left.value)"
-    )
+    }
     withExtendedLifetime((doubles, decuples)) {}
 }

@@ -10,22 +10,20 @@ extension Scenario {
         name: "two-way-binding",
         summary: "setters on both sides of pairs, of chains and rings; sides die, bindings are cancelled",
         invariants: [
-            "P3.pair-converges", "P3.destination-follows", "P3.no-echo", "P3.last-update",
-            "P6.propagation-bounded",
-            "P8.both-sides-end", "P9.nothing-after-wait",
-            "P11.not-retained", "P12.end-once", "P5.no-lock-around-user-code", "P14.nothing-left", "P16.backlog-drains",
+            "P3.pair-converges", "P3.destination-follows", "P3.no-echo", "P3.last-update", "P6.propagation-bounded",
+            "P8.both-sides-end", "P9.nothing-after-wait", "P11.not-retained", "P12.end-once",
+            "P5.no-lock-around-user-code", "P14.nothing-left", "P16.backlog-drains",
         ],
         windows: ["both sides set at once", "went round a ring", "a side died", "cancelled under setters"]
     ) { round in
         let meeting = Rendezvous(round.threads)
-        let ends = Atomic<Int>(0)
-        let begun = Atomic<Int>(0)
+        let (begun, ends) = (Tally(), Tally())
         let place = Place<Bindings>()
         let count: @Sendable (ObservationToken) -> Void = { token in
-            begun.add(1, ordering: .relaxed)
+            begun.increment()
             token.onEnd { _ in
                 checkUserCode("onEnd body")
-                ends.add(1, ordering: .releasing)
+                ends.increment()
             }
         }
 
@@ -48,8 +46,7 @@ extension Scenario {
         checkCycleInACallback(round)
         checkPairWithOtherTransforms(round)
         round.checkRest()
-        let (started, ended) = (begun.load(ordering: .relaxed), ends.load(ordering: .acquiring))
-        round.check(started == ended, "P12.end-once", "\(started) bindings, \(ended) ends")
+        round.check("the number of ends", ends.value, is: begun.value, "P12.end-once")
     }
 }
 
@@ -81,7 +78,7 @@ private final class Bindings: Sendable {
     let left = Observed<UInt64>(1)
     let right = Observed<UInt64>(2)
     /// Follows the left, in values of its own.
-    let follower = Observed(Payload(0))
+    let follower = Observed(BoxedNumber(0))
     let ring = (0..<3).map { Observed(UInt64($0)) }
     /// Pairs that are bound by two calls, from both ends. Each is set in one cycle, once by each
     /// thread: how a meeting ends shows.
@@ -116,7 +113,7 @@ private final class Bindings: Sendable {
                 left.bindBidirectionally(with: right), left.bind(to: dies), third.bindBidirectionally(with: dies),
                 left.bind(to: follower) { value in
                     checkUserCode("transform")
-                    return Payload(value)
+                    return BoxedNumber(value)
                 },
                 follower.observe { _ in checkUserCode("callback") },
             ]
@@ -128,18 +125,6 @@ private final class Bindings: Sendable {
 
     /// Whether a binding of the property that has died goes on.
     var survivors: Int { kept[4...5].count { $0.isActive } }
-}
-
-/// A value that lives in a box.
-private struct Payload: Sendable {
-    private final class Reference: Sendable {
-        let number: UInt64
-        init(_ number: UInt64) { self.number = number }
-    }
-    private let reference: Reference
-
-    init(_ number: UInt64) { reference = Reference(number) }
-    var number: UInt64 { reference.number }
 }
 
 // MARK: - What the threads do
@@ -187,42 +172,25 @@ extension Worker {
     fileprivate func checkSettled(_ bindings: Bindings, threads: Int) {
         begin("check")
         let sets = UInt64(threads * Bindings.cycles)
-        check(
-            bindings.left.value == bindings.right.value,
-            "P3.pair-converges",
-            "the left has \(bindings.left.value), the right \(bindings.right.value)"
-        )
+        let (left, right, follower) = (bindings.left, bindings.right, bindings.follower)
+        check("the right of a pair", right.value, is: left.value, "P3.pair-converges")
         for (left, right) in bindings.doubly {
-            check(
-                left.value == right.value,
-                "P3.pair-converges",
-                "bound from both ends, one side has \(left.value), the other \(right.value)"
-            )
+            check("the right of a pair that is bound from both ends", right.value, is: left.value, "P3.pair-converges")
         }
-        check(
-            bindings.follower.value.number == bindings.left.value,
-            "P3.destination-follows",
-            "the source has \(bindings.left.value), the destination \(bindings.follower.value.number)"
-        )
+        check("the left's destination", follower.value.serial, is: left.value, "P3.destination-follows")
         bindings.afar.check(self)
         for path in bindings.throughPaths { path.check(self) }
-        let changes = bindings.left.version + bindings.right.version - bindings.first.pair
+        let changes = left.version + right.version - bindings.first.pair
         let roundTheRing = bindings.ring.reduce(0) { $0 + $1.version } - bindings.first.ring
         check(changes <= 2 * sets, "P6.propagation-bounded", "\(changes) changes of a pair after \(sets)")
         check(roundTheRing <= 4 * sets, "P6.propagation-bounded", "\(roundTheRing) changes round a ring after \(sets)")
-        for side in [bindings.right, bindings.left] {
+        for side in [right, left] {
             let value = uniqueSerial()
             side.value = value
-            check(
-                bindings.left.value == value && bindings.right.value == value
-                    && bindings.follower.value.number == value,
-                "P3.last-update",
-                "set to \(value) when all was quiet: \(bindings.left.value), \(bindings.right.value)"
-            )
+            let values = [left.value, right.value, follower.value.serial]
+            check("what a quiet pair has", values, is: [value, value, value], "P3.last-update")
         }
-        let parted = bindings.parted.0.value
-        check(parted == 1, "P9.nothing-after-wait", "a pair went on backwards after cancelAndWait: \(parted)")
-        let survivors = bindings.survivors
-        check(survivors == 0, "P11.not-retained", "\(survivors) bindings of a property without references go on")
+        check("a side that was set after cancelAndWait", bindings.parted.0.value, is: 1, "P9.nothing-after-wait")
+        check("the number of bindings of a dead property", bindings.survivors, is: 0, "P11.not-retained")
     }
 }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import Synchronization
 
 extension Scenario {
     /// Values whose deinit uses the property that they were replaced in, or blocks.
@@ -26,8 +25,7 @@ extension Scenario {
             if let old = change.old { worker.check(old, "when it is delivered as the old value") }
             worker.check(change.new, "when it is delivered as the new value")
         }
-        let reentered = Atomic<Int>(0)
-        let blocked = Atomic<Int>(0)
+        let (reentered, blocked) = (Tally(), Tally())
         let delays = TimedBound("P14.prompt", limit: 100_000_000, window: 3)
 
         round.load { worker in
@@ -37,11 +35,11 @@ extension Scenario {
                 switch kind {
                 case 0:
                     usleep(5_000)
-                    blocked.add(1, ordering: .relaxed)
+                    blocked.increment()
                 case 1..<60:
                     guard let property else { return }
                     reenter(round, property)
-                    reentered.add(1, ordering: .relaxed)
+                    reentered.increment()
                 default:
                     break
                 }
@@ -58,8 +56,8 @@ extension Scenario {
             worker.awaitReplacement(of: probe, serial, property, delays)
         }
 
-        if reentered.load(ordering: .relaxed) > 0 { round.workers.first?.hit(0) }
-        if blocked.load(ordering: .relaxed) > 0 { round.workers.first?.hit(1) }
+        if reentered.value > 0 { round.workers.first?.hit(0) }
+        if blocked.value > 0 { round.workers.first?.hit(1) }
         delays.judge(round, "half of the values were destroyed later after their replacement than")
         standing.cancelAndWaitBlocking()
         round.checkRest()
@@ -92,11 +90,9 @@ extension Worker {
             // A thread of the scenario borrows values and never keeps one: it may be the last to
             // release only its own.
             if let worker = Worker.current {
-                worker.check(
-                    worker.index == maker,
-                    "P5.not-on-another-writer",
+                worker.check(worker.index == maker, "P5.not-on-another-writer") {
                     "at \(worker.currentStep), thread \(worker.index) destroys a value of thread \(maker)"
-                )
+                }
             }
             atEnd(kind)
         }
@@ -119,10 +115,8 @@ extension Worker {
         guard generator.oneIn(64) else { return }
         property.value = TrackedValue(serial: uniqueSerial())
         let isDestroyed = wait(bound) { probe.destroyed != 0 }
-        check(
-            probe.serial != serial || isDestroyed && probe.destroyed <= 1,
-            "P14.value-destroyed",
+        check(probe.serial != serial || isDestroyed && probe.destroyed <= 1, "P14.value-destroyed") {
             "destroyed \(probe.destroyed) times ten seconds after it was replaced"
-        )
+        }
     }
 }

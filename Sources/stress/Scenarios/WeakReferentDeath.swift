@@ -14,8 +14,7 @@ extension Scenario {
         ],
         windows: [
             "death delivered", "replaced before its death was delivered", "died in a callback",
-            "died by a reader's release",
-            "property died first",
+            "died by a reader's release", "property died first",
         ]
     ) { round in
         let diaries = Diaries(threads: round.threads)
@@ -48,24 +47,12 @@ extension Scenario {
             case 5, 6:
                 worker.begin("drop")
                 _ = owner.exchange(nil)
-            case 7, 8:
-                worker.begin("read")
-                worker.read(property, owner, diaries)
-            case 9:
-                worker.begin("observe")
-                worker.watch(property, index, owner, diaries)
-            case 10:
-                worker.begin("let a property die first")
-                worker.outliveProperty(of: survivor)
-            case 11:
-                worker.begin("replace what is referred to always")
-                succession.replace(worker, diaries)
-            case 12:
-                worker.begin("read what is never nil")
-                succession.judge(worker)
-            default:
-                worker.begin("let a referent die in sight")
-                worker.seeDeath(diaries)
+            case 7, 8: worker.read(property, owner, diaries)
+            case 9: worker.watch(property, index, owner, diaries)
+            case 10: worker.outliveProperty(of: survivor)
+            case 11: succession.replace(worker, diaries)
+            case 12: succession.judge(worker)
+            default: worker.seeDeath(diaries)
             }
         }
 
@@ -123,6 +110,7 @@ private final class Succession: Sendable {
     }
 
     func replace(_ worker: Worker, _ diaries: Diaries) {
+        worker.begin("replace what is referred to always")
         let next = Mortal(serial: worker.uniqueSerial(), diaries)
         owned.withLock { owned in
             let before = owned
@@ -134,6 +122,7 @@ private final class Succession: Sendable {
     }
 
     func judge(_ worker: Worker) {
+        worker.begin("read what is never nil")
         for _ in 0..<8 {
             let isThere = property.snapshot().value != nil
             worker.check(isThere, "P2.never-nil", "a property that always refers to an object was read as nil")
@@ -166,6 +155,7 @@ extension Worker {
 
     /// Reads a referent while the owner may release it.
     fileprivate func read(_ property: WeakObserved<Mortal>, _ owner: Place<Mortal>, _ diaries: Diaries) {
+        begin("read")
         let referent = generator.oneIn(2) ? property.value : property.snapshot().value
         if generator.oneIn(4) { _ = owner.exchange(nil) }
         checkAlive(referent, "when it is read")
@@ -180,6 +170,7 @@ extension Worker {
         _ owner: Place<Mortal>,
         _ diaries: Diaries
     ) {
+        begin("observe")
         let probe = ProbeReference.make(serial: uniqueSerial())
         let capture = Capture(probe)
         let token = property.observe(options: .initial) { change in
@@ -206,6 +197,7 @@ extension Worker {
     /// The property goes while what it refers to lives on, and must not remember it: at rest no
     /// observation may be left.
     fileprivate func outliveProperty(of survivor: Mortal) {
+        begin("let a property die first")
         let token: ObservationToken
         do {
             let property = WeakObserved(survivor)
@@ -219,14 +211,15 @@ extension Worker {
     /// A referent and a property of this thread's own: when the last reference is gone, the death
     /// has been delivered.
     fileprivate func seeDeath(_ diaries: Diaries) {
+        begin("let a referent die in sight")
         let holder = Holder()
         let property = holder.referent
         // An iterator that is not asked: what waits for it keeps nothing alive.
         let idle = holder.property(\.referent).values(buffering: .latest).makeAsyncIterator()
-        let deliveredVersions = Guarded<[UInt64]>([])
+        let deliveredVersions = Record<UInt64>()
         let token = property.observe { change in
             checkUserCode("callback")
-            if change.new == nil { deliveredVersions.withLock { $0.append(change.version) } }
+            if change.new == nil { deliveredVersions.note(change.version) }
         }
         let serial = uniqueSerial()
         do {
@@ -234,13 +227,11 @@ extension Worker {
             property.value = referent
             if generator.oneIn(2) { property.value = referent }
         }
-        let (versions, isDead) = (deliveredVersions.withLock { $0 }, diaries.write { $0.deaths.last == serial })
+        let (versions, isDead) = (deliveredVersions.all, diaries.write { $0.deaths.last == serial })
         check(isDead, "P11.not-retained", "a referent is alive after its last owner let it go")
-        check(
-            versions == [property.version] && property.value == nil,
-            "P12.inline-nil",
+        check(versions == [property.version] && property.value == nil, "P12.inline-nil") {
             "after its referent's death a property is at version \(property.version), and nil was delivered at \(versions)"
-        )
+        }
         withExtendedLifetime((token, idle)) {}
     }
 

@@ -78,17 +78,13 @@ extension Round {
             let entries = all.enumerated().flatMap { diary, pages in
                 pages.entries.lazy.filter { $0.property == index }.map { (entry: $0, diary: diary) }
             }.sorted { $0.entry.version < $1.entry.version }
-            check(
-                entries.map(\.entry.version).elementsEqual(1..<(property.version + 1)),
-                "P2.weak-chain",
+            check(entries.map(\.entry.version).elementsEqual(1..<(property.version + 1)), "P2.weak-chain") {
                 "the first observer received \(entries.count) changes of \(property.version)"
-            )
+            }
             checkChain(entries, all)
-            check(
-                entries.last?.entry.new == nil && property.value == nil,
-                "P12.nil-once",
+            check(entries.last?.entry.new == nil && property.value == nil, "P12.nil-once") {
                 "a property's referent is dead, and its observers were not notified"
-            )
+            }
         }
     }
 
@@ -96,11 +92,9 @@ extension Round {
         var present: UInt64?
         for (entry, diary) in entries {
             guard violations.isEmpty else { return }
-            check(
-                entry.old == nil || entry.old == present,
-                "P2.weak-chain",
+            check(entry.old == nil || entry.old == present, "P2.weak-chain") {
                 "version \(entry.version) replaced something else than what was there"
-            )
+            }
             if entry.isSetting {
                 if entry.old == nil, present != nil { workers.first?.hit(1) }
             } else {
@@ -114,18 +108,14 @@ extension Round {
     /// A change that no writer has made: to nil, because the referent has died before on the thread
     /// that delivers it.
     private func checkDeath(of referent: UInt64?, _ entry: Diary.Entry, _ diary: Diary) {
-        check(
-            referent != nil && entry.old == nil && entry.new == nil,
-            "P12.nil-once",
+        check(referent != nil && entry.old == nil && entry.new == nil, "P12.nil-once") {
             "version \(entry.version) was set by no writer and is not the death of what was there"
-        )
+        }
         guard let referent else { return }
         // Mostly among the last: what died there later were the referents that its callbacks had
         // dropped.
-        check(
-            diary.deaths[..<entry.deathsBefore].reversed().contains(referent),
-            "P12.successor-stays",
+        check(diary.deaths[..<entry.deathsBefore].reversed().contains(referent), "P12.successor-stays") {
             "version \(entry.version) became nil, and what it referred to had not died on that thread"
-        )
+        }
     }
 }
