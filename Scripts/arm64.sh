@@ -199,8 +199,10 @@ run ConcurrentObserveTests --filter "/P[0-9][0-9]"
 
 module ArgumentParserToolInfo "$sources/ArgumentParserToolInfo"
 module ArgumentParser "$sources/ArgumentParser"
+module StressKit "$sources/Sources/StressKit" "${strict[@]}"
+module ExplorerKit "$sources/Sources/ExplorerKit" "${strict[@]}"
 program stress "${strict[@]}" -parse-as-library $(files "$sources/Sources/stress" swift) "$out/ArgumentParser.o" \
-    "$out/ArgumentParserToolInfo.o"
+    "$out"/{ArgumentParserToolInfo,StressKit,ExplorerKit}.o
 if [ $# -eq 0 ]; then
     # These two fork or start the program again, which the emulator does too slowly, or not at all.
     scenarios=$(run stress list | sed -n 's/^\([a-z-]*\): .*/\1/p' | grep -vxE 'forking|thread-famine')

@@ -115,7 +115,7 @@ final class BoundedQueue: Sendable {
     }
 }
 
-/// What a queue of two places does.
+/// The behaviour of a queue of two places.
 enum QueueOfTwo: SequentialSpecification {
     enum Operation: Sendable, CustomStringConvertible {
         case enqueue(Int, hadRoom: Bool)

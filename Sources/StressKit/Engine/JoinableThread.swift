@@ -53,5 +53,5 @@ package func concurrently(_ count: Int, _ body: @escaping @Sendable (Int) -> Voi
 /// Twice to four times the cores, so that threads are interrupted everywhere.
 package var usualThreads: Int { max(4, 3 * Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
 
-/// A number that tells the calling thread from the others.
+/// The calling thread's number; no other thread has it.
 func threadNumber() -> UInt { UInt(pthread_self()) }

@@ -41,7 +41,7 @@ public struct PerturbationKinds: OptionSet, Sendable {
     fileprivate static let atSteps: PerturbationKinds = [.rotate, .stutter, .starve, .long, .steps]
 }
 
-/// What fails while a scenario is under load: the host's.
+/// The host's faults: they fail calls and delay code while a scenario is under load.
 package protocol RoundFaults: AnyObject, Sendable {
     /// Whether faults are made in this round. Bounds of time and memory are then not judged.
     var isActive: Bool { get }

@@ -21,7 +21,7 @@ public final class Round: @unchecked Sendable {
     private let deadline: UInt64
     private let isStopped = Atomic<Bool>(false)
     package let host: RunHost
-    /// What the host keeps from the round's begin.
+    /// The host's record of the round's begin.
     package let context: (any Sendable)?
 
     package init(
@@ -112,7 +112,7 @@ public final class Round: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - invariant: Its name, as in "cache.bounded". The first violation of each is kept.
-    ///   - message: What was found instead, for the reader of the failure.
+    ///   - message: The facts that contradict it, for the reader of the failure.
     public func check(_ holds: Bool, _ invariant: String, _ message: @autoclosure () -> String) {
         // Relaxed: a statistic.
         checkCount.add(1, ordering: .relaxed)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// What a command that runs the scenarios of one library adds to the engine.
+/// The additions to the engine of a command that runs the scenarios of one library.
 package struct RunHost: Sendable {
     /// The build under test, as reports name it.
     package var build = "tests"
-    /// What its results depend on besides the machine.
+    /// Facts besides the machine that its results depend on.
     package var facts: [MachineDescription.Fact] = []
     /// Figures of the library that the progress line and the course of a run show.
     package var gauges: @Sendable () -> [Gauge] = { [] }
-    /// What a round keeps from its begin, to be compared at rest.
+    /// Makes a record of a round's begin, to be compared at rest.
     package var roundBegins: @Sendable () -> (any Sendable)? = { nil }
     /// The library's own words in the dump of a hang. It may never return.
     package var dump: (@Sendable () -> String)?

@@ -52,7 +52,7 @@ package final class ScenarioRun {
 }
 
 extension Violations {
-    /// Those of the round that runs, for code on threads that are not its own. Written between
-    /// rounds.
+    /// The violations of the round that runs, for code on threads that are not its own. Written
+    /// between rounds.
     package nonisolated(unsafe) static var current: Violations?
 }

@@ -8,7 +8,7 @@ public struct Violation: Codable, Sendable {
     public let scenario: String
     /// The invariant's name.
     public let invariant: String
-    /// What was found instead.
+    /// The facts that contradict it.
     public let message: String
     /// The number of the thread that found it; nil if it was found at rest.
     public let thread: Int?
@@ -87,7 +87,7 @@ extension Violation {
         return isFirst ? "\(line)\n\(WaitInVain.text)\n\(circumstances)" : line
     }
 
-    /// What led to it, and how to draw the same workload.
+    /// The events that led to it, and how to draw the same workload.
     var circumstances: String {
         (events.isEmpty ? "" : "  the last events before it:\n\(events.text)\n")
             + "  seed \(seed): `\(command)` draws the same workload"

@@ -33,7 +33,7 @@ public final class Worker: @unchecked Sendable {
 
     /// How deep this thread is inside callbacks.
     package var depth = 0
-    /// What the host adds to a worker.
+    /// The host's addition to a worker.
     package var companion: AnyObject?
 
     /// The last events of the thread.
@@ -78,8 +78,8 @@ public final class Worker: @unchecked Sendable {
 
     // MARK: What scenarios report to it
 
-    /// Begins an operation: counts it, notes it for reports of failures, and tells the watchdog
-    /// that the thread moves. Threads are delayed here.
+    /// Begins an operation: counts it, notes it for reports of failures and for the
+    /// watchdog. Threads are delayed here.
     ///
     /// - Parameter name: A literal.
     public func begin(_ name: StaticString) {
@@ -109,7 +109,7 @@ public final class Worker: @unchecked Sendable {
     ///
     /// - Parameters:
     ///   - invariant: Its name, as in "cache.never-negative": a literal.
-    ///   - message: What was found instead, for the reader of the failure.
+    ///   - message: The facts that contradict it, for the reader of the failure.
     @inlinable @inline(__always)
     public func check(_ holds: Bool, _ invariant: StaticString, _ message: @autoclosure () -> String) {
         checks &+= 1

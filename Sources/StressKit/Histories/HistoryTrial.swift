@@ -7,8 +7,8 @@ package protocol HistoryTrial: AnyObject, Sendable {
     /// Executes the calling thread's next operation, and records it.
     func step(_ thread: Int, _ index: Int, _ generator: inout Generator)
 
-    /// Judges the recorded histories, and whether operations of different threads overlapped. Called
-    /// when all threads have done their steps.
+    /// Judges the recorded histories, and whether operations of different threads overlapped. All
+    /// threads have done their steps.
     func judge() -> HistoryVerdict
 }
 

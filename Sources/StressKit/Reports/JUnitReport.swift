@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Results as JUnit's XML: a suite for each scenario, a case for each of its invariants and windows.
+/// Results as JUnit's XML: a suite for each scenario, a case for each of its invariants and
+/// windows.
 package enum JUnitReport {
     /// - Parameters:
     ///   - skipped: Invariants that this run cannot check, with the reason.

@@ -12,7 +12,7 @@ package struct MachineDescription: Codable, Sendable {
     package let quota: String
     package let sanitizer: String?
     package let toolchain: String
-    /// What the library under test says about itself.
+    /// The words of the library under test about itself.
     package let library: [Fact]
 
     package struct Fact: Codable, Sendable {

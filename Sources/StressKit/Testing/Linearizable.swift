@@ -3,8 +3,8 @@
 /// Records short histories of operations on real threads, and checks that an order of them explains
 /// each result: that the object is linearizable.
 ///
-/// Each history has a fresh object, which `threads` threads use at once. It blocks the calling
-/// thread; see ``stress(_:threads:for:roundLength:seed:windows:perturbations:patience:_:)`` for calls at the same time.
+/// Each history has a fresh object, which `threads` threads use at once. A call blocks the calling
+/// thread; calls at the same time, and of `stress(…)`, wait for each other.
 ///
 /// ```swift
 /// try linearizable(as: Register.self, of: { Atomic64() }) { register, step in
@@ -28,7 +28,7 @@
 ///   - make: Makes an object in the specification's initial state.
 ///   - perform: Performs one operation, which it draws from the step, and returns it together with
 ///     its result.
-/// - Returns: What was recorded.
+/// - Returns: The counts of what was recorded.
 /// - Throws: ``HistoryFailure`` with the chart of the smallest part of a history that no order
 ///   explains, or if no two operations ever overlapped.
 /// - Complexity: Judging is exponential in the number of operations of a history that overlap.
@@ -50,7 +50,7 @@ public func linearizable<Object, Specification: SequentialSpecification>(
         ObjectTrial<Object, Specification>(make(), threads, perform)
     }
     let seed = seed ?? Environment.seed
-    let result = Turn.shared.take {
+    let result = OneRun.shared.take {
         let plan = HistoryRecorder.Plan(
             histories: histories,
             end: nanoseconds() + UInt64(duration.seconds * 1e9),
@@ -83,7 +83,7 @@ public struct HistoryStep: Sendable {
     public mutating func random(below bound: Int) -> Int { generator.below(bound) }
 }
 
-/// What was recorded.
+/// The counts of recorded histories.
 public struct HistorySummary: Sendable {
     public let seed: UInt64
     public let histories: Int
@@ -94,7 +94,7 @@ public struct HistorySummary: Sendable {
 
 /// A history that no order explains; or none in which operations overlapped.
 public struct HistoryFailure: Error, CustomStringConvertible {
-    /// What was recorded until then.
+    /// The counts until then.
     public let summary: HistorySummary
     /// The chart of a history that no order explains; nil if nothing overlapped.
     public let chart: String?

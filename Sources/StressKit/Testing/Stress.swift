@@ -51,11 +51,11 @@ import Synchronization
 ///   - roundLength: How long the load of a round takes.
 ///   - seed: Determines the workload. By default the environment's `STRESS_SEED`, else a new one.
 ///   - windows: The events that must happen; see ``Worker/hit(_:)``.
-///   - perturbations: What disturbs the threads. With `crowd` each fourth round has three times as
+///   - perturbations: The delays that disturb the threads. With `crowd` each fourth round has three times as
 ///     many threads.
 ///   - patience: How long a thread may go without a step.
 ///   - round: Makes the objects, loads them, and checks them at rest. Runs on the calling thread.
-/// - Returns: What was done.
+/// - Returns: The counts of the run.
 /// - Throws: ``StressFailure`` with the first violation of each invariant, or the windows that were
 ///   not hit.
 @discardableResult
@@ -85,7 +85,7 @@ public func stress(
     (plan.crowdInterval, plan.lastCall) = (4, duration * 2)
     let perturbation = Perturbation(plan.perturbations)
     plan.host.perturbation = { _ in perturbation }
-    return try Turn.shared.take {
+    return try OneRun.shared.take {
         Watchdog.shared.setPatience(patience)
         let recorder = RunRecorder(plan, save: Environment.save)
         let runner = Runner(
@@ -101,7 +101,7 @@ public func stress(
     }
 }
 
-/// What a stress run has done.
+/// The counts of a stress run.
 public struct StressSummary: Sendable {
     public let seed: UInt64
     public let rounds: Int
@@ -151,10 +151,10 @@ public struct StressFailure: Error, CustomStringConvertible {
 }
 
 /// One run of the process at a time.
-final class Turn: Sendable {
-    static let shared = Turn()
+final class OneRun: Sendable {
+    static let shared = OneRun()
     private let lock = Guarded(())
-    /// The thread whose turn it is. Relaxed: only a thread's own number matters to it.
+    /// The thread that runs. Relaxed: only a thread's own number matters to it.
     private let owner = Atomic<UInt>(0)
 
     func take<Result>(_ body: () throws -> Result) rethrows -> Result {
@@ -171,7 +171,7 @@ final class Turn: Sendable {
     }
 }
 
-/// What the environment asks of runs in tests.
+/// The wishes of the environment for runs in tests.
 enum Environment {
     /// The seed that it names, or a new one.
     static var seed: UInt64 {

@@ -50,7 +50,7 @@ enum LibraryBuild {
 }
 
 extension RunHost {
-    /// What this command adds to the engine of StressKit.
+    /// This command's additions to the engine of StressKit.
     static var library: RunHost {
         var host = RunHost { scenario, seed in
             "stress run \(scenario) --seed \(seed)"
@@ -68,7 +68,7 @@ extension RunHost {
         host.roundBegins = { ConcurrentObserveDiagnostics.current() }
         host.dump = { "\(ConcurrentObserveDiagnostics.current())" }
         host.faults = PerturbationKinds.singleFaults
-        // What is retired is reclaimed, whatever the churn.
+        // Retired items are reclaimed, whatever the churn.
         host.memoryInvariant = "P16.memory-flat"
         return host
     }

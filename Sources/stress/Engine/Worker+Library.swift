@@ -17,7 +17,7 @@ struct PassRecord {
     var mustNotCall: Set<UInt64> = []
 }
 
-/// What a worker knows of the library.
+/// A worker's record of the library.
 private final class Companion {
     /// Closures that the thread has made.
     var closures: UInt64 = 0
