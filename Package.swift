@@ -20,15 +20,15 @@ let etcd: [Target.Dependency] = [
     ("Logging", "swift-log"), ("CoreMetrics", "swift-metrics"), ("ServiceLifecycle", "swift-service-lifecycle"),
 ].map { .product(name: $0.0, package: $0.1, condition: .when(traits: ["Etcd"])) }
 
-/// Whether the mirror's tests run on its copy with seeded bugs: see Scripts/etcd-mutants.sh.
-let hasSeededBugs = Context.environment["CONCURRENT_OBSERVE_TESTS"] == "etcd-mutants"
-
 /// liburcu is used on Linux, unless its trait is off: see the article "Protocol and memory model".
 let liburcu = TargetDependencyCondition.when(platforms: [.linux], traits: ["LibURCU"])
 let isUsed = BuildSettingCondition.when(platforms: [.linux], traits: ["LibURCU"])
 
 /// With this trait the library itself knows what travels with a change.
 let tracing = TargetDependencyCondition.when(traits: ["Tracing"])
+
+/// The executables, which most of the forms below leave out.
+let commands = ["stress", "mutants"]
 
 extension Product {
     /// A library of one target, which has its name.
@@ -54,6 +54,7 @@ let package = Package(
         .module("StressKit"),
         .module("ExplorerKit"),
         .executable(name: "stress", targets: ["stress"]),
+        .executable(name: "mutants", targets: ["mutants"]),
     ],
     traits: [
         .default(enabledTraits: ["LibURCU"]),
@@ -128,6 +129,12 @@ let package = Package(
         // The tools of `stress` that know nothing of the library.
         .target(name: "StressKit", swiftSettings: settings),
         .target(name: "ExplorerKit", dependencies: ["StressKit"], swiftSettings: settings),
+        // Seeded bugs for users' packages. The package `Checks` links to its `Edits`.
+        .executableTarget(
+            name: "mutants",
+            dependencies: [.product(name: "ArgumentParser", package: "swift-argument-parser")],
+            swiftSettings: settings
+        ),
         // The package `Instrumented` has the same command over a copy of the library with seeded
         // bugs.
         .executableTarget(
@@ -223,8 +230,7 @@ let package = Package(
         .target(
             name: "ConcurrentObserveEtcd",
             dependencies: ["ConcurrentObserve", "ConcurrentObserveCollections"] + etcd,
-            path: hasSeededBugs ? "Instrumented/Sources/ConcurrentObserveEtcd" : nil,
-            exclude: hasSeededBugs ? [] : ["Generated/etcd.proto"],
+            exclude: ["Generated/etcd.proto"],
             swiftSettings: settings
         ),
 
@@ -235,6 +241,7 @@ let package = Package(
             swiftSettings: settings
         ),
         .testTarget(name: "StressKitTests", dependencies: ["StressKit"], swiftSettings: settings),
+        .testTarget(name: "MutantsTests", dependencies: ["mutants"], swiftSettings: settings),
         .testTarget(
             name: "StressTests",
             dependencies: ["stress"],
@@ -247,9 +254,9 @@ let package = Package(
 // The environment asks for the optional parts' tests, as Scripts/traits.sh does. They are built
 // without `stress` and the library's own tests: a test of a macro makes SwiftPM build all of a
 // package's tests as tools, and tests of an executable cannot be tools.
-if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "traits" {
-    package.products.removeAll { $0.name == "stress" }
-    package.targets.removeAll { $0.type == .test || $0.name == "stress" }
+if ["traits", "mutants"].contains(Context.environment["CONCURRENT_OBSERVE_TESTS"]) {
+    package.products.removeAll { commands.contains($0.name) }
+    package.targets.removeAll { $0.type == .test || commands.contains($0.name) }
     package.targets += [
         .testTarget(
             name: "MacrosTests",
@@ -322,11 +329,24 @@ if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "traits" {
     ]
 }
 
+// Only the tests that find the seeded bugs of optional parts: Scripts/optional-mutants.sh.
+if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "mutants" {
+    package.targets.removeAll { $0.type == .test && !["CollectionsTests", "TracingTests"].contains($0.name) }
+    package.targets.append(
+        .testTarget(
+            name: "ConcurrentObserveTests",
+            dependencies: ["ConcurrentObserve", "ConcurrentObserveInspection", "ConcurrentObserveTesting", "HeapSize"],
+            sources: ["Promises.swift", "Inspection", "Support"],
+            swiftSettings: settings
+        )
+    )
+}
+
 // The tests of the rooms that depend on the backend: `.ci/run` builds them a second time, without
 // liburcu.
 if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "backend" {
-    package.products.removeAll { $0.name == "stress" }
-    package.targets.removeAll { ["stress", "StressKitTests", "StressTests"].contains($0.name) }
+    package.products.removeAll { commands.contains($0.name) }
+    package.targets.removeAll { (commands + ["StressKitTests", "StressTests", "MutantsTests"]).contains($0.name) }
     package.targets.first { $0.name == "ConcurrentObserveTests" }?.exclude = [
         "Binding", "Delivery", "DeliveryArticleTests.swift", "Derivation", "MigrationTests.swift",
         "Testing", "Transaction",
@@ -338,9 +358,9 @@ if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "backend" {
 
 // No other tests are built with the mirror's. Beside a test of a macro, SwiftPM would build
 // everything that gRPC needs a second time, for tools.
-if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "etcd" || hasSeededBugs {
-    package.products.removeAll { $0.name == "stress" }
-    package.targets.removeAll { $0.type == .test || $0.name == "stress" }
+if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "etcd" {
+    package.products.removeAll { commands.contains($0.name) }
+    package.targets.removeAll { $0.type == .test || commands.contains($0.name) }
     package.targets += [
         .target(name: "WallClock", path: "Tests/WallClock"),
         .testTarget(

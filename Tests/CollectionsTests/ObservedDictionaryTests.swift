@@ -39,6 +39,17 @@ struct ObservedDictionaryTests {
         #expect(flags.contents.version == 7)
     }
 
+    @Test("A key that comes and goes in the same change has not changed (P1)")
+    func comesAndGoes() throws {
+        let flags = ObservedDictionary(["a": 1])
+        let seen = flags["b"].record()
+        flags.contents.modify { contents in
+            contents["b"] = 2
+            contents["b"] = nil
+        }
+        try seen.expectNoEvents()
+    }
+
     @Test("Versions grow by one, and never go back, whether the key is observed or not (P2)")
     func versions() async throws {
         let flags = ObservedDictionary(["a": 0])

@@ -2,20 +2,6 @@
 
 import Foundation
 
-/// The findings of a check. Its lines go to standard error.
-struct Failure: Error {
-    /// The exit code: 1, something does not hold; 2, wrong usage.
-    var code: Int32 = 1
-    let lines: [String]
-
-    init(_ lines: String..., code: Int32 = 1) { self.init(lines, code: code) }
-
-    init(_ lines: [String], code: Int32 = 1) {
-        self.lines = lines
-        self.code = code
-    }
-}
-
 /// One of the checks: `Scripts/check.sh NAME` runs it at the root of the repository.
 struct Check: Sendable {
     let name: String
@@ -48,6 +34,7 @@ struct Check: Sendable {
         Check("api", "the public API, written down and released", "[--write | --record VERSION]", run: PublicAPI.check),
         Check("docs", "the documentation is complete, without a warning", "[OUTPUT]", run: Documentation.check),
         Check("instrument", "makes the instrumented copy of the library", of: Instrumented.write),
+        Check("perturb", "copies a package, with the perturbed library below it", "PACKAGE", run: Perturbed.write),
         Check("models", "the models, with Spin", "[--names | [--json FILE] [PATTERN]]", run: Models.check),
     ]
 }

@@ -22,7 +22,7 @@ struct ModelNames {
     }
 
     private var injectedByFile: [String: [String]] {
-        ((try? Instrumented.edits(checkout)) ?? [:]).mapValues { edits in
+        ((try? EditList(checkout, below: Instrumented.edits).edits) ?? [:]).mapValues { edits in
             edits.compactMap { if case .point(let name) = $0.kind { name } else { nil } }
         }
     }

@@ -200,6 +200,18 @@ struct InstrumentedTests {
     @Test("In this repository every edit has its place")
     func repository() throws { _ = try Instrumented(.repository) }
 
+    @Test("So has every edit of the optional parts, and each of their bugs names its tests")
+    func parts() throws {
+        let checkout = try Checkout.repository
+        for folder in ["Instrumented/EtcdEdits/", "Instrumented/OptionalEdits/"] {
+            let list = try EditList(checkout, below: folder)
+            #expect(!list.bugs.isEmpty && list.bugs.allSatisfy { $0.filter != nil })
+            for (file, edits) in list.edits {
+                _ = try EditedFile(file, #require(checkout.text(file), "\(file)")).apply(edits)
+            }
+        }
+    }
+
     @Test("The list of injection points is that of the copy")
     func injectionPoints() throws {
         let files = try Instrumented(.repository).files

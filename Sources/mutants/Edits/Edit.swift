@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One place at which the instrumented copy of the library differs from the library.
-/// `Instrumented/README.md` has the format.
+/// One place at which a copy of sources differs from them. `Instrumented/README.md` has the format.
 struct Edit {
     enum Kind: Equatable {
         /// A seeded bug: the text runs while the bug of this name is on.
@@ -56,24 +55,36 @@ struct Edit {
     }
 }
 
-extension Edit {
-    /// Begins the line of a seeded bug whose wrong text is in a file of its own, or in an `insert`.
-    private static let elsewhere = "bug elsewhere: "
+/// A bug that edits seed.
+struct SeededBug {
+    let name: String
+    /// The file of edits and the line of its first edit.
+    let origin: String
+    /// The tests that must find it, as `--filter` takes them; nil: all.
+    fileprivate(set) var filter: String?
+}
 
-    /// The names of all seeded bugs of a file of edits.
-    static func bugs(_ contents: String) -> [String] {
-        contents.lines.compactMap { $0.wholeMatch(of: /(?:bug elsewhere|    bug .+): (.+)/).map { String($0.1) } }
-    }
+/// The edits and the bugs of a file of edits.
+struct EditList {
+    /// The edits, by the file that they change.
+    private(set) var edits: [String: [Edit]] = [:]
+    /// The bugs, each once, in their order.
+    private(set) var bugs: [SeededBug] = []
+    /// The bug that was named last, which `found by` is about.
+    private var last: Int?
 
-    /// The edits of one file of edits, by the file of the library that they change.
-    static func parse(_ path: String, _ contents: String) throws -> [String: [Edit]] {
-        var edits: [String: [Edit]] = [:]
-        var file: String?
-        var scope: [String] = []
+    /// Reads the text of the file of edits at `path`. Nothing is looked for in the files that it
+    /// changes.
+    init(_ path: String, _ contents: String) throws {
+        var (file, scope): (String?, [String]) = (nil, [])
         for (index, line) in contents.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
             let origin = "\(path):\(index + 1)"
-            if line.isEmpty || line.hasPrefix("#") || line.hasPrefix(elsewhere) {
+            if line.isEmpty || line.hasPrefix("#") {
                 continue
+            } else if let match = line.wholeMatch(of: /(?:    )?found by (.+)/) {
+                try add(filter: String(match.1), origin)
+            } else if let match = line.wholeMatch(of: /bug elsewhere: (.+)/) {
+                try add(bug: String(match.1), origin)
             } else if line.hasPrefix("file ") {
                 (file, scope) = (String(line.dropFirst(5)), [])
             } else if line == "in the file" {
@@ -84,15 +95,64 @@ extension Edit {
                 guard let last = edits[file]?.indices.last else { throw Failure("\(origin): text of no edit") }
                 edits[file]![last].text.append(String(line.dropFirst(8)))
             } else if let file, line.hasPrefix("    ") {
-                edits[file, default: []].append(try Edit(line.dropFirst(4), scope, origin))
+                let edit = try Edit(line.dropFirst(4), scope, origin)
+                if case .bug(let name) = edit.kind { try add(bug: name, origin) }
+                edits[file, default: []].append(edit)
             } else {
                 throw Failure("\(origin): neither a file, a scope, an edit nor its text")
             }
         }
-        for edit in edits.values.joined() where edit.hasText == edit.text.isEmpty {
-            throw Failure("\(edit.origin): \(edit.hasText ? "has no text" : "a point has no text")")
+        for edit in edits.values.joined() { try edit.checkText() }
+    }
+
+    /// Adds what another file of edits says. A bug may have edits in both.
+    mutating func merge(_ other: EditList) throws {
+        edits.merge(other.edits, uniquingKeysWith: +)
+        for bug in other.bugs {
+            try add(bug: bug.name, bug.origin)
+            if let filter = bug.filter { try add(filter: filter, bug.origin) }
         }
-        return edits
+    }
+
+    private mutating func add(bug name: String, _ origin: String) throws {
+        let word = Edit.caseName(name)
+        if word.wholeMatch(of: /[A-Za-z]\w*/) == nil {
+            throw Failure("\(origin): the name of a bug begins with a letter: \(name)")
+        }
+        if let twin = bugs.first(where: { $0.name != name && Edit.caseName($0.name) == word }) {
+            throw Failure("\(origin): in code, \(name) is the same as \(twin.name)")
+        }
+        last = bugs.firstIndex { $0.name == name }
+        if last == nil {
+            last = bugs.count
+            bugs.append(SeededBug(name: name, origin: origin))
+        }
+    }
+
+    private mutating func add(filter: String, _ origin: String) throws {
+        guard let last else { throw Failure("\(origin): tests of no bug") }
+        if let old = bugs[last].filter, old != filter {
+            throw Failure("\(origin): the bug has its tests already: \(old)")
+        }
+        bugs[last].filter = filter
+    }
+}
+
+extension Edit {
+    fileprivate func checkText() throws {
+        if hasText == text.isEmpty { throw Failure("\(origin): \(hasText ? "has no text" : "a point has no text")") }
+        if case .part = place, text.count > 1 {
+            throw Failure("\(origin): the text is one line, in place of a part of one")
+        }
+    }
+
+    /// Whether the text is what it replaces.
+    var changesNothing: Bool {
+        switch place {
+        case .part(let part): text == [part]
+        case .replacing(let lines): text == lines
+        default: false
+        }
     }
 
     private var hasText: Bool {
@@ -102,7 +162,7 @@ extension Edit {
         }
     }
 
-    private init(_ header: Substring, _ scope: [String], _ origin: String) throws {
+    fileprivate init(_ header: Substring, _ scope: [String], _ origin: String) throws {
         let form = /bug (.+): (.+)|(point|fault point) (\S+) (.+)|insert (.+)/
         guard let (_, bug, name, points, point, atPoint, inserted) = header.wholeMatch(of: form)?.output,
             let place = Place(bug ?? atPoint ?? inserted ?? "")

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+
+/// A copy of a user's package that depends on the instrumented copy of the library, in which
+/// threads are delayed and the system refuses what the library asks for: `Scripts/perturbed.sh`.
+///
+/// Both copies are below `.build/perturbed` of the user's package. Nothing else of it is written.
+struct Perturbed {
+    private static let (edits, added) = ("Instrumented/Perturbed/", "Instrumented/Perturbed/Perturbed.swift")
+
+    static func write(_ arguments: [String]) throws -> String {
+        guard arguments.count == 1 else { throw Failure("which package?", code: 2) }
+        let root = URL(fileURLWithPath: FileManager.default.currentDirectoryPath).resolvingSymlinksInPath().path
+        let package = URL(fileURLWithPath: arguments[0]).resolvingSymlinksInPath().path
+        guard let manifest = try? String(contentsOfFile: package + "/Package.swift", encoding: .utf8) else {
+            throw Failure("\(package) has no Package.swift", code: 2)
+        }
+        guard let name = dependencies(in: manifest, on: root, of: package).first?.name else {
+            throw Failure("\(package)/Package.swift: no dependency on ConcurrentObserve", code: 2)
+        }
+        let folder = "\(package)/.build/perturbed"
+        let library = PackageCopy(of: root, in: "\(folder)/\(name)")
+        try library.renew(changes(Checkout(root: URL(fileURLWithPath: root))))
+        let copy = "\(folder)/\((package as NSString).lastPathComponent)"
+        try PackageCopy(of: package, in: copy).renew([:]) { manifest in
+            redirect(manifest, on: root, of: package, to: library.folder)
+        }
+        return copy
+    }
+
+    /// The files of the library that are others in its copy: all that are edited, and those that
+    /// the copy has in addition.
+    static func changes(_ checkout: Checkout) throws -> [String: String?] {
+        let inside = Structure.sources + "/"
+        var files = try Instrumented(checkout).files.reduce(into: [:]) { $0[inside + $1.key] = $1.value }
+        for (path, edits) in try EditList(checkout, below: edits).edits {
+            guard let text = files.removeValue(forKey: path) else { throw Failure("the copy has no file \(path)") }
+            files[path.dropLast(6) + ".perturbed.swift"] = try EditedFile(path, text).apply(edits)
+        }
+        files[inside + "Instrumentation/Perturbed.swift"] = checkout.text(added)
+        let originals = checkout.paths.filter { $0.hasPrefix(inside) && $0.hasSuffix(".swift") }
+        return originals.reduce(into: files.mapValues(Optional.some)) { if files[$1] == nil { $0[$1] = .some(nil) } }
+    }
+
+    /// A manifest whose dependency on the library is the one on a copy, with the same traits.
+    static func redirect(_ manifest: String, on root: String, of package: String, to copy: String) -> String {
+        var text = manifest
+        for call in dependencies(in: manifest, on: root, of: package).reversed() {
+            let traits = manifest[call.range].firstMatch(of: /,\s*traits:\s*\[.*\]/.dotMatchesNewlines())?.output ?? ""
+            text.replaceSubrange(call.range, with: ".package(path: \"\(copy)\"\(traits))")
+        }
+        return text
+    }
+
+    /// Where a manifest says that the package depends on the library, and by what name.
+    private static func dependencies(
+        in manifest: String,
+        on root: String,
+        of package: String
+    ) -> [(range: Range<String.Index>, name: String)] {
+        manifest.ranges(of: ".package(").compactMap { start in
+            var depth = 0
+            guard
+                let end = manifest[start.lowerBound...].indices.first(where: { index in
+                    if manifest[index] == "(" { depth += 1 }
+                    if manifest[index] == ")" { depth -= 1 }
+                    return depth == 0 && manifest[index] == ")"
+                }),
+                let place = manifest[start.upperBound..<end].firstMatch(of: /(url|path):\s*"([^"]+)"/)
+            else { return nil }
+            let name = place.2.split(separator: "/").last.map {
+                $0.hasSuffix(".git") ? String($0.dropLast(4)) : String($0)
+            }
+            let path = URL(fileURLWithPath: String(place.2), relativeTo: URL(fileURLWithPath: package + "/"))
+            let isLibrary =
+                name?.lowercased() == "concurrentobserve"
+                || place.1 == "path" && path.resolvingSymlinksInPath().path == root
+            return isLibrary ? name.map { (start.lowerBound..<manifest.index(after: end), $0) } : nil
+        }
+    }
+}

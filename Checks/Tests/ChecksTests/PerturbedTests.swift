@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Foundation
+import Testing
+
+@testable import checks
+
+@Suite("A user's package over the perturbed library")
+struct PerturbedTests {
+    @Test(
+        "A manifest's dependency becomes the one on the copy, with its traits; others stay",
+        arguments: [
+            (".package(url: \"https://host/ConcurrentObserve.git\", from: \"1.0.0\")", "\"/copy\""),
+            (
+                ".package(url: \"https://host/concurrentobserve\", .upToNextMajor(from: \"1.0.0\"), traits: [\n\"Macros\"])",
+                "\"/copy\", traits: [\n\"Macros\"]"
+            ),
+            (".package(name: \"C\", path: \"../root\")", "\"/copy\""),
+            (
+                ".package(path: \"/work/root\", traits: [.trait(name: \"A\"), .defaults])",
+                "\"/copy\", traits: [.trait(name: \"A\"), .defaults]"
+            ),
+        ]
+    )
+    func redirected(dependency: String, expected: String) {
+        func manifest(_ dependency: String) -> String {
+            ".package(path: \"../other\"), \(dependency), .product(name: \"A\", package: \"ConcurrentObserve\")"
+        }
+        #expect(
+            Perturbed.redirect(manifest(dependency), on: "/work/root", of: "/work/user", to: "/copy")
+                == manifest(".package(path: \(expected))")
+        )
+    }
+
+    @Test("A package without the dependency is refused, and so is a folder without a manifest")
+    func refused() throws {
+        let folder = try TemporaryFolder()
+        #expect(message { _ = try Perturbed.write([folder.path]) } == "\(folder.path) has no Package.swift")
+        try folder.write("Package.swift", ".package(path: \"../other\")")
+        #expect(
+            message { _ = try Perturbed.write([folder.path]) }
+                == "\(folder.path)/Package.swift: no dependency on ConcurrentObserve"
+        )
+        #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["Package.swift"])
+    }
+
+    @Test("The copy switches itself on, and has no file of the library twice")
+    func changes() throws {
+        let checkout = try Checkout.repository
+        let changes = try Perturbed.changes(checkout)
+        let path = "Sources/ConcurrentObserve/Instrumentation/"
+        let switched = changes[path + "Instrumentation+Stress.perturbed.swift"] ?? nil
+        #expect(switched?.matches(of: /Perturbed\.ofProcess/).count == 3)
+        #expect(changes[path + "Perturbed.swift"] != nil && changes[path + "Instrumentation+Stress.swift"] == nil)
+        let originals = checkout.swiftFiles(below: Structure.sources)
+        #expect(originals.allSatisfy { changes[$0] != nil })
+        #expect(originals.contains { changes[$0]! == nil })
+    }
+}
