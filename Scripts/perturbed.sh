@@ -11,7 +11,7 @@
 #                  if it is not set
 #   PERTURB_SEED   the seed; the tests print it first
 #
-# Linux only. The exit code is that of `swift test`; 2 for wrong usage.
+# Linux only. The exit code comes from `swift test`; 2 for wrong usage.
 set -euo pipefail
 [ -n "${1:-}" ] && [ -d "$1" ] || {
     echo "usage: Scripts/perturbed.sh PACKAGE [ARGUMENT…]" >&2

@@ -9,7 +9,7 @@ struct Command {
         /// The exit code; of a signal, 128 and its number; nil if it has been killed, at the limit.
         let code: Int32?
         let seconds: Double
-        /// What it has written to both outputs.
+        /// The text of both outputs.
         let output: String
     }
 

@@ -4,7 +4,7 @@ import Foundation
 
 /// Builds the edited copy, and runs the tests without a bug and with each.
 struct MutantRun {
-    /// What has become of a bug.
+    /// A bug's verdict.
     struct Row: Codable {
         enum Verdict: String, Codable { case found, survived, hung }
 
@@ -96,8 +96,8 @@ struct MutantRun {
 
     private var isSwiftTest: Bool { command.starts(with: ["swift", "test"]) }
 
-    /// Builds the copy with its tests, if the command is `swift test`. Any other command builds what
-    /// it needs when it runs the first time.
+    /// Builds the copy with its tests, if the command is `swift test`. Any other command builds by
+    /// itself when it runs the first time.
     private func build() throws {
         guard isSwiftTest else { return }
         var options: [String] = []
@@ -159,7 +159,7 @@ struct MutantRun {
     /// The names of the tests that have failed, each once, in the order in which they have.
     static func failures(_ output: String) -> [String] {
         var names: [String] = []
-        // Of swift-testing, and of XCTest on Linux and on macOS.
+        // Lines of swift-testing, and of XCTest on Linux and on macOS.
         for match in output.matches(
             of:
                 /Test (?:Case '(?:-\[)?([^'\]]+)\]?'|("[^\n]+?"|[^\s"(]+\([^)\n]*\)))(?: with \d+ test cases?)? failed (?:after|\()/

@@ -28,9 +28,10 @@ struct Mutants: ParsableCommand {
     @Option(help: "The seconds that a run may take, instead of five times what the tests take without a bug, and 60.")
     var limit: Double?
     @Flag(help: "Finds the place of each edit, and prints the bugs with their tests. Builds nothing.") var list = false
-    @Argument(parsing: .postTerminator, help: "The command that runs the tests.") var command: [String] = []
+    @Argument(parsing: .captureForPassthrough, help: "The command that runs the tests.") var command: [String] = []
 
-    func validate() throws {
+    mutating func validate() throws {
+        if command.first == "--" { command.removeFirst() }
         if command.isEmpty, !list { throw ValidationError("no command: mutants --edits DIR -- swift test") }
         if let limit, limit <= 0 { throw ValidationError("the limit is not above 0 seconds: \(limit)") }
     }
