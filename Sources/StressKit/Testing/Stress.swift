@@ -46,8 +46,8 @@ import Synchronization
 /// - Parameters:
 ///   - name: The run's name in messages and reports.
 ///   - threads: How many threads a load without roles has; by default three for each processor.
-///   - duration: How long rounds are run. If a window is not hit by then, they go on until all are,
-///     for twice that time at most.
+///   - duration: How long rounds are run. If a window is not hit by then, rounds go on until all
+///     are, for twice that time at most.
 ///   - roundLength: How long the load of a round takes.
 ///   - seed: Determines the workload. By default the environment's `STRESS_SEED`, else a new one.
 ///   - windows: The events that must happen; see ``Worker/hit(_:)``.
