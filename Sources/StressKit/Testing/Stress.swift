@@ -51,8 +51,8 @@ import Synchronization
 ///   - roundLength: How long the load of a round takes.
 ///   - seed: Determines the workload. By default the environment's `STRESS_SEED`, else a new one.
 ///   - windows: The events that must happen; see ``Worker/hit(_:)``.
-///   - perturbations: The delays that disturb the threads. With `crowd` each fourth round has three times as
-///     many threads.
+///   - perturbations: The delays that disturb the threads. With `crowd` each fourth round has three
+///     times as many threads.
 ///   - patience: How long a thread may go without a step.
 ///   - round: Makes the objects, loads them, and checks them at rest. Runs on the calling thread.
 /// - Returns: The counts of the run.
