@@ -112,11 +112,7 @@ final class OrderedWitness: @unchecked Sendable {
             return
         }
         check(change.reason != .initial, "P4.initial-first", "the initial value after version \(last.version)")
-        check(
-            change.version > last.version,
-            "P2.ordered",
-            "version \(change.version) after \(last.version)"
-        )
+        check(change.version > last.version, "P2.ordered", "version \(change.version) after \(last.version)")
         let isNext = change.version == last.version &+ 1
         check(isNext || mayLeaveOut, "P1.ordered-once", "version \(change.version) after \(last.version)")
         check(

@@ -11,8 +11,7 @@ extension Scenario {
         summary: "the deinitialisers of one source block, while observations of it and of other sources end",
         invariants: [
             "P16.blocked-source-pauses", "P14.others-are-destroyed", "P14.behind-a-blocked-one", "P14.nothing-left",
-            "P16.backlog-drains",
-            "P5.no-lock-around-user-code", "memory.table-in-use",
+            "P16.backlog-drains", "P5.no-lock-around-user-code", "memory.table-in-use",
         ],
         windows: ["destroyed beside blocked ones"],
         // The library runs more threads here than a sanitizer keeps up with.
@@ -33,11 +32,8 @@ extension Scenario {
         // blocked thread has taken several closures. Another thread must destroy the others.
         let patience = nanoseconds() + 10_000_000_000
         while begun.value < 128, nanoseconds() < patience { sched_yield() }
-        round.check(
-            begun.value >= 128,
-            "P14.behind-a-blocked-one",
-            "\(begun.value) of 128 threads have begun to destroy after ten seconds"
-        )
+        let threads = begun.value
+        round.check(threads >= 128, "P14.behind-a-blocked-one", "\(threads) of 128 threads destroy after ten seconds")
         let start = nanoseconds()
 
         round.load([
@@ -60,11 +56,8 @@ extension Scenario {
 
         // Half of the backlog that all sources share, items on their way, and a hundred a second.
         let most = 32_768 + 3 * 4_096 + (nanoseconds() - start) / 10_000_000 + 10
-        round.check(
-            retired.value <= most,
-            "P16.blocked-source-pauses",
-            "\(retired.value) observations of a blocked source were ended, \(most) at most should have been"
-        )
+        let ended = retired.value
+        round.check(ended <= most, "P16.blocked-source-pauses", "\(ended) observations ended, \(most) at most expected")
         for _ in 0..<count { gate.signal() }
         round.checkRest()
     }

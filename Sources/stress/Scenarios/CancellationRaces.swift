@@ -8,14 +8,12 @@ extension Scenario {
         summary: "cancel, cancelAndWait and release, from outside, from two threads at once and from the own callback",
         invariants: [
             "P8.inactive-after-cancel", "P9.outcome", "P9.closure-destroyed", "P9.inactive", "P9.nothing-after-wait",
-            "P9.deferred-in-callback", "P14.not-while-called", "P14.destroyed-once",
-            "P14.nothing-left",
+            "P9.deferred-in-callback", "P14.not-while-called", "P14.destroyed-once", "P14.nothing-left",
             "P16.backlog-drains", "P5.no-lock-around-user-code", "memory.table-in-use",
         ],
         windows: [
             "cancelAndWait while the callback ran", "two threads ended one observation",
-            "cancelAndWait in the own callback",
-            "token released in its own callback",
+            "cancelAndWait in the own callback", "token released in its own callback",
         ],
         leastThreads: 3
     ) { round in

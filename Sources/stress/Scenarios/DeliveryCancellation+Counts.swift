@@ -23,11 +23,8 @@ extension Worker {
         let begun = counts()
         for token in tokens { token.cancel() }
         let ended = counts()
-        check(
-            begun == [1, 1, 1] && ended == [0, 0, 0],
-            "P8.counted-until-the-end",
-            "a registry and the members of a group count \(begun) observations, after their end \(ended)"
-        )
+        let areRight = begun == [1, 1, 1] && ended == [0, 0, 0]
+        check(areRight, "P8.counted-until-the-end", "a registry and a group's members count \(begun), then \(ended)")
     }
 
     /// An event counts as received if the closure is called with it. A change that is left out
@@ -39,11 +36,8 @@ extension Worker {
         // returns.
         for _ in 0..<3 { property.value = 1 }
         let counts = token.deliveryCounts!
-        check(
-            counts.sent == 1 && counts.received == calls.value && counts.pending == 0,
-            "P1.received-if-called",
-            "\(counts) of one change and two that are left out, in \(calls.value) calls"
-        )
+        let areRight = counts.sent == 1 && counts.received == calls.value && counts.pending == 0
+        check(areRight, "P1.received-if-called", "\(counts) of one change, two left out, in \(calls.value) calls")
         token.cancel()
     }
 }

@@ -12,9 +12,9 @@ extension Scenario {
             "more changes than observers can receive, under each policy: all are received or counted as dropped, in order",
         invariants: [
             "P1.ordered-once", "P1.counts-add-up", "P1.nothing-dropped", "P1.capacity", "P1.kept-as-asked",
-            "P2.one-at-a-time", "P2.ordered", "P2.ordered-chain", "P2.whole-value", "P3.last-value",
-            "P4.initial-first", "P5.no-lock-around-user-code", "P12.end-last", "P12.end-delivered",
-            "P14.not-while-read", "P14.nothing-left", "P16.backlog-drains",
+            "P2.one-at-a-time", "P2.ordered", "P2.ordered-chain", "P2.whole-value", "P3.last-value", "P4.initial-first",
+            "P5.no-lock-around-user-code", "P12.end-last", "P12.end-delivered", "P14.not-while-read",
+            "P14.nothing-left", "P16.backlog-drains",
         ],
         windows: [
             "the latest was replaced", "an oldest was dropped", "a newest was dropped", "none was dropped",
@@ -119,11 +119,8 @@ private struct FloodListener: Sendable {
         guard round.violations.isEmpty else { return }
         let counts = follower.settle(round)
         let (value, version) = property.snapshot()
-        round.check(
-            counts.sent == version + (hasInitial ? 1 : 0),
-            "P1.counts-add-up",
-            "\(buffering): \(counts.sent) were sent, the version is \(version)"
-        )
+        let areSent = counts.sent == version + (hasInitial ? 1 : 0)
+        round.check(areSent, "P1.counts-add-up", "\(buffering): \(counts), the version is \(version)")
         let worker = round.workers[0]
         switch buffering {
         case .unbounded:
@@ -136,11 +133,8 @@ private struct FloodListener: Sendable {
             return
         }
         let last = follower.witness.last
-        round.check(
-            last?.version == version && last?.new == value.serial,
-            "P3.last-value",
-            "\(buffering): the last received was version \(last?.version ?? 0), the property has \(version)"
-        )
+        let isLast = last?.version == version && last?.new == value.serial
+        round.check(isLast, "P3.last-value", "\(buffering): \(last?.version ?? 0) was last, the version is \(version)")
     }
 
     func checkEnd(_ round: Round) {
@@ -181,11 +175,8 @@ private func checkPolicies(_ round: Round) {
         // The property is gone: the end is in the mailbox, or would be.
         round.drain()
         let waiting = token.deliveryCounts!
-        round.check(
-            waiting.received == 0 && waiting.pending == UInt64(expected.count) && waiting.sent == 9,
-            "P1.capacity",
-            "\(buffering): \(waiting) after nine changes"
-        )
+        let areKept = waiting.received == 0 && waiting.pending == expected.count && waiting.sent == 9
+        round.check(areKept, "P1.capacity", "\(buffering): \(waiting) after nine changes")
         queue.resume()
         _ = waitWhileMoving { !token.isActive && ends.withLock { $0 } > 0 }
         queue.sync {}
@@ -193,11 +184,8 @@ private func checkPolicies(_ round: Round) {
         round.check(versions == expected, "P1.kept-as-asked", "\(buffering) kept \(versions) of 1 to 9")
         round.check(endCount == 1, "P12.end-delivered", "\(buffering): the end was delivered \(endCount) times")
         let counts = token.deliveryCounts!
-        round.check(
-            counts.pending == 0 && counts.received == UInt64(expected.count),
-            "P1.counts-add-up",
-            "\(buffering): \(counts)"
-        )
+        let areReceived = counts.pending == 0 && counts.received == expected.count
+        round.check(areReceived, "P1.counts-add-up", "\(buffering): \(counts)")
     }
 }
 

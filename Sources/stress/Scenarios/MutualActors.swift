@@ -75,20 +75,15 @@ private final class Game: Sendable {
     /// Makes the first move, and waits until the last is answered.
     func play(_ worker: Worker) {
         left.value = 1
-        worker.round.wait(
-            for: "P3.answered-to-the-end",
-            "it ended at \(left.value) and \(right.value), \(Self.moves) expected",
-            moving: { followers[0].witness.count &+ followers[1].witness.count }
-        ) {
+        let progress = { self.followers[0].witness.count &+ self.followers[1].witness.count }
+        let message = { "it ended at \(self.left.value) and \(self.right.value), \(Self.moves) expected" }
+        worker.round.wait(for: "P3.answered-to-the-end", message(), moving: progress) {
             left.value >= Self.moves && right.value >= Self.moves && followers.allSatisfy(\.isSettled)
         }
         for follower in followers {
             let counts = follower.counts
-            worker.check(
-                counts.sent == counts.received && counts.dropped == 0,
-                "P1.counts-add-up",
-                "\(counts) with nothing left to do"
-            )
+            let areAll = counts.sent == counts.received && counts.dropped == 0
+            worker.check(areAll, "P1.counts-add-up", "\(counts) with nothing left to do")
             worker.checks &+= follower.witness.checks
             worker.begin("cancelAndWait")
             follower.token.cancelAndWaitBlocking()

@@ -8,9 +8,8 @@ extension Scenario {
         summary: "callbacks that notify, register and cancel on the registry that calls them, nested deeply",
         invariants: [
             "P6.not-in-this-pass", "P1.exactly-once", "P9.deferred-in-callback", "P9.nothing-after-wait",
-            "P9.frames-in-use",
-            "P14.not-while-called", "P14.nothing-left", "P16.backlog-drains", "P5.no-lock-around-user-code",
-            "memory.table-in-use",
+            "P9.frames-in-use", "P14.not-while-called", "P14.nothing-left", "P16.backlog-drains",
+            "P5.no-lock-around-user-code", "memory.table-in-use",
         ],
         windows: [
             "nested twice or deeper", "nested deeper than the frames of a record", "cancelled a sibling",

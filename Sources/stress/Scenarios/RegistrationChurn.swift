@@ -9,8 +9,8 @@ extension Scenario {
             "P1.exactly-once", "P1.own-observer-receives", "P1.announced-observer-receives", "P1.count-at-rest",
             "P8.silent-after-cancel", "P8.silent-after-cancel-elsewhere", "P9.outcome", "P9.closure-destroyed",
             "P9.inactive", "P9.nothing-after-wait", "P10.silent-after-release", "P14.not-while-called",
-            "P14.nothing-left",
-            "P16.backlog-bounded", "P16.backlog-drains", "P5.no-lock-around-user-code", "memory.table-in-use",
+            "P14.nothing-left", "P16.backlog-bounded", "P16.backlog-drains", "P5.no-lock-around-user-code",
+            "memory.table-in-use",
         ],
         windows: ["registered during another's pass", "saw another's registration", "saw another's cancellation"]
     ) { round in
@@ -99,11 +99,8 @@ extension Worker {
 
     /// Checks how often a pass has called the observer that it watched.
     func checkWatched(_ pass: PassRecord, _ expected: Int, _ invariant: StaticString) {
-        check(
-            pass.watchedCalls == expected,
-            invariant,
-            "an observer was called \(pass.watchedCalls) times, \(expected) expected"
-        )
+        let calls = pass.watchedCalls
+        check(calls == expected, invariant, "an observer was called \(calls) times, \(expected) expected")
     }
 
     /// Checks that no more items wait for reclamation than all threads together may leave. (P16)

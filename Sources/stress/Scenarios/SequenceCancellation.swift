@@ -14,11 +14,9 @@ extension Scenario {
         invariants: [
             "P1.ordered-once", "P1.counts-add-up", "P1.nothing-lost-before-the-end", "P2.one-at-a-time", "P2.ordered",
             "P2.ordered-chain", "P2.stays-on-its-actor", "P4.initial-first", "P5.no-lock-around-user-code",
-            "P5.deferred-in-deinit",
-            "P5.not-by-the-canceller",
-            "P8.cancelled-task-goes-on", "P8.iterator-leaves-nothing", "P8.removed-iterator-is-silent",
-            "P12.finishes-once", "P12.finishes-at-the-end",
-            "P14.nothing-left", "P16.backlog-drains",
+            "P5.deferred-in-deinit", "P5.not-by-the-canceller", "P8.cancelled-task-goes-on",
+            "P8.iterator-leaves-nothing", "P8.removed-iterator-is-silent", "P12.finishes-once",
+            "P12.finishes-at-the-end", "P14.nothing-left", "P16.backlog-drains",
         ],
         windows: [
             "cancelled while it waited", "cancelled with changes left", "dropped its iterator with changes left",
@@ -158,11 +156,7 @@ extension Worker {
     /// Waits for the end of a consumer.
     ///
     /// - Returns: Whether it has come.
-    private func waitForEnd(
-        of consumer: Consumer,
-        _ iteration: AwaitedTask<Void>,
-        _ invariant: StaticString
-    ) -> Bool {
+    private func waitForEnd(of consumer: Consumer, _ iteration: AwaitedTask<Void>, _ invariant: StaticString) -> Bool {
         let hasEnded = iteration.resultInTime() != nil
         check(hasEnded, invariant, "a task has waited for its iterator for ten seconds")
         checks &+= consumer.witness.checks
@@ -226,11 +220,8 @@ private final class Consumer: Sendable {
         _ iterator: inout ObservationSequence<Change<Value>>.AsyncIterator,
         isolation: isolated (any Actor)?
     ) async {
-        witness.check(
-            Task.isCancelled || isSourceGone(),
-            "P12.finishes-at-the-end",
-            "finished, neither cancelled nor because its source is gone"
-        )
+        let mayFinish = Task.isCancelled || isSourceGone()
+        witness.check(mayFinish, "P12.finishes-at-the-end", "finished, not cancelled, and its source is there")
         for _ in 0..<2 {
             let again = await iterator.next(isolation: isolation)
             witness.check(again == nil, "P12.finishes-once", "returned version \(again?.version ?? 0) after nil")
@@ -313,11 +304,8 @@ private func checkCancellationBesideRest(_ round: Round) {
     }
     iteration.result()
     _ = waitWhileMoving { wasInTime.withLock { $0 } != nil }
-    round.check(
-        wasInTime.withLock { $0 } == true,
-        "P5.not-by-the-canceller",
-        "who cancelled a task has destroyed a value that its iterator had left"
-    )
+    let isInTime = wasInTime.withLock { $0 } == true
+    round.check(isInTime, "P5.not-by-the-canceller", "a task's canceller has destroyed what its iterator had left")
 }
 
 extension Stage {
@@ -334,11 +322,8 @@ extension Stage {
 private func checkStayingOnActor(_ round: Round) {
     guard round.violations.isEmpty else { return }
     let found = AwaitedTask { await Stage().jobsWhileIterating() }.result()
-    round.check(
-        found.allSatisfy { $0 == found[0] },
-        "P2.stays-on-its-actor",
-        "the actor was given \(found) jobs while an iterator on it returned what it had"
-    )
+    let stays = found.allSatisfy { $0 == found[0] }
+    round.check(stays, "P2.stays-on-its-actor", "the actor was given \(found) jobs while an iterator returned")
 }
 
 extension Stage {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import Glibc
-import Synchronization
 
 extension Scenario {
     /// The system has no thread to give for a moment, in which an observation ends and threads
@@ -50,13 +49,13 @@ struct Famine {
     private func waits() -> Bool {
         // The waiting thread has a stack of its own size, and so is no part of the famine; it must
         // exist before.
-        let isBegun = Flag()
+        let begun = Semaphore()
         let registry = ObserverRegistry<UInt64>()
         // Made when the famine has begun: the first observation asks for a thread.
         let observation = Guarded<ObservationToken?>(nil)
         let kind = kind
         let waiter = JoinableThread {
-            isBegun.await()
+            begun.wait()
             if kind == .drain {
                 ConcurrentObserveDiagnostics.drain()
             } else {
@@ -67,7 +66,7 @@ struct Famine {
             let token = registry.observe { _ in }
             observation.withLock { $0 = token }
             token.cancel()
-            isBegun.set()
+            begun.signal()
             usleep(3_000)
         }
         waiter.join()
@@ -111,11 +110,3 @@ struct Famine {
 }
 
 private final class Fallen: Sendable {}
-
-private final class Flag: Sendable {
-    private let flag = Atomic<Bool>(false)
-
-    // Release and acquire: pair with each other.
-    func set() { flag.store(true, ordering: .releasing) }
-    func await() { while !flag.load(ordering: .acquiring) { usleep(100) } }
-}
