@@ -34,7 +34,7 @@ extension Worker {
 extension Subject {
     /// Ends the observation from a task. (P9)
     ///
-    /// - Returns: What the wait returned, and how often the closure was destroyed by then.
+    /// - Returns: The outcome of the wait, and how often the closure was destroyed at its return.
     func awaitEnd() async -> (outcome: WaitOutcome, destroyed: Int) {
         probe.markEnding()
         let outcome = await token.cancelAndWait()

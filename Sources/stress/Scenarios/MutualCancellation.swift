@@ -54,7 +54,7 @@ private final class Pair: Sendable {
     /// Breaks the cycle: closure, pair, token.
     func clear() { exchange([]) }
 
-    /// What was there is released outside the lock.
+    /// Releases the subjects before outside the lock.
     func exchange(_ subjects: [Subject]) {
         _ = content.withLock { content in
             defer { content = subjects }
