@@ -18,7 +18,7 @@ final class ToyPackage {
 
         """
 
-    /// - Parameter edits: The text of `Bugs/Toy.txt` below its first line, which names the file; nil
+    /// - Parameter edits: The text of `Bugs/Toy.txt` below its first line, which names the file. Nil
     ///   if there is no such folder.
     init(edits: String? = nil) throws {
         path = FileManager.default.temporaryDirectory.resolvingSymlinksInPath().path + "/toy-\(UUID().uuidString)"

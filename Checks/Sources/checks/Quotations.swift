@@ -12,6 +12,7 @@ enum Quotations {
     static let articles = [
         "Sources/ConcurrentObserve/ConcurrentObserve.docc/EmbeddingInAService.md",
         "Sources/ConcurrentObserveEtcd/ConcurrentObserveEtcd.docc/AnotherEngine.md",
+        "Sources/StressKit/StressKit.docc/StressKit.md",
     ]
 
     static func check(_ checkout: Checkout) throws -> String {

@@ -2,8 +2,8 @@
 
 import Synchronization
 
-/// Hands out slots, each to one holder at a time. It takes no lock: the free slots are a list, whose
-/// head is replaced by compare and exchange.
+/// Hands out slots, each to one holder at a time. It takes no lock: the free slots are a list
+/// whose head is replaced by compare and exchange.
 public final class SlotPool: Sendable {
     private final class Slot: Sendable {
         /// The next free slot, or 0.
@@ -14,9 +14,9 @@ public final class SlotPool: Sendable {
     private static let numbers = 0xFFFF
 
     private let slots: [Slot]
-    /// The number of the first free slot, or 0, below a count of the times that a slot was taken.
-    /// Without the count, a thread that was delayed in `take()` would take a head that has come back
-    /// for one that had never left.
+    /// The number of the first free slot, or 0, and above it how often a slot was taken. Without
+    /// the count, a thread that was delayed in `take()` would not notice that other threads have
+    /// taken its slot and the next one, and given the first back.
     private let head: Atomic<Int>
 
     /// A pool of the slots 1 to `count`.

@@ -4,7 +4,7 @@ import Depot
 import StressKit
 import Testing
 
-/// The value of a key in these tests: an object, so that two of them can be told apart.
+/// The value of a key in these tests: an object, so that one differs from another.
 private final class Session: Sendable {
     let key: Int
     init(key: Int) { self.key = key }
