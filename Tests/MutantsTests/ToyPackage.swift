@@ -18,8 +18,8 @@ final class ToyPackage {
 
         """
 
-    /// - Parameter edits: The text of `Bugs/Toy.txt` below its first line, which names the file. Nil
-    ///   if there is no such folder.
+    /// - Parameter edits: The text of `Bugs/Toy.txt` below its first line, which names the file.
+    ///   Nil if there is no such folder.
     init(edits: String? = nil) throws {
         path = FileManager.default.temporaryDirectory.resolvingSymlinksInPath().path + "/toy-\(UUID().uuidString)"
         try write("Package.swift", "// swift-tools-version: 6.2\n")

@@ -4,7 +4,7 @@ import Depot
 import StressKit
 import Testing
 
-/// The value of a key in these tests: an object, so that one differs from another.
+/// The value of a key in these tests: an object, so that two of them are never equal.
 private final class Session: Sendable {
     let key: Int
     init(key: Int) { self.key = key }
