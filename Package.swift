@@ -242,6 +242,7 @@ let package = Package(
         ),
         .testTarget(name: "StressKitTests", dependencies: ["StressKit"], swiftSettings: settings),
         .testTarget(name: "MutantsTests", dependencies: ["mutants"], swiftSettings: settings),
+        .testTarget(name: "ExplorerKitTests", dependencies: ["ExplorerKit"], swiftSettings: settings),
         .testTarget(
             name: "StressTests",
             dependencies: ["stress"],

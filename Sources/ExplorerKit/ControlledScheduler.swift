@@ -13,19 +13,12 @@ package final class ControlledScheduler: @unchecked Sendable {
     // Unchecked: everything mutable belongs to the running thread; the semaphores pass the run from
     // thread to thread.
 
-    /// Threads that programs use, and threads that the library starts.
-    package static let programThreads = 4
-    private static let helperThreads = 6
-
     package private(set) var threads: [ScheduledThread] = []
-    /// Stand for what goes wrong in the steps of a schedule; they run nothing.
-    private lazy var faults = [ExploredFault.refusal, .exit].map { fault in
-        let thread = ScheduledThread(index: fault.rawValue, scheduler: self)
-        (thread.name, thread.label) = ("fault", fault.label)
-        return thread
-    }
     private let driver = Semaphore()
     private let mostSteps: Int
+    /// The threads that are the program; helpers beyond them serve it.
+    private let programThreads: Int
+    private let startThread: (ScheduledThread) -> Void
 
     private var strategy: (any Strategy)?
     private var run = ScheduledRun()
@@ -39,17 +32,41 @@ package final class ControlledScheduler: @unchecked Sendable {
     package private(set) var isBroken = false
     /// Called at the first failure, on the thread that finds it.
     package var onFailure: ((ScheduledRun) -> Void)?
-    /// Called at every step with its number and the preemptions so far.
-    package var onStep: ((_ step: Int, _ thread: ScheduledThread, _ preemptions: Int) -> Void)?
+    /// Called at every step with its number.
+    package var onStep: ((_ step: Int, Columns.Step) -> Void)?
+    /// The schedule so far, if the process crashes.
+    package let trail: Trail
+    /// Whether a thread's condition is being evaluated: it takes no step.
+    private(set) var isChoosing = false
 
     /// - Parameters:
     ///   - core: Where all threads run: switching threads is five times faster on one core.
     ///   - mostSteps: A schedule that is longer never ends.
-    ///   - prepare: Called once on every thread, outside any schedule.
-    package init(onCore core: Int? = nil, mostSteps: Int = 20_000, prepare: @escaping @Sendable () -> Void = {}) {
+    ///   - helpersServe: Whether the threads that the program's threads start only serve them: they
+    ///     may rest, and when the program's threads have ended, they finish in one order.
+    ///   - prepare: Called once on every thread, outside any schedule. Without it, threads start
+    ///     when they are needed.
+    package init(
+        onCore core: Int? = nil,
+        mostSteps: Int = 20_000,
+        helpersServe: Bool = true,
+        prepare: (@Sendable () -> Void)? = nil
+    ) {
         self.mostSteps = mostSteps
-        threads = (0..<Self.programThreads + Self.helperThreads).map { ScheduledThread(index: $0, scheduler: self) }
-        for thread in threads { thread.start(onCore: core, prepare) }
+        programThreads = Schedule.programThreads + (helpersServe ? 0 : Schedule.helperThreads)
+        trail = Trail(capacity: mostSteps)
+        startThread = { $0.start(onCore: core, prepare ?? {}) }
+        threads = (0..<Schedule.programThreads + Schedule.helperThreads)
+            .map { ScheduledThread(index: $0, scheduler: self) }
+        if prepare != nil { for thread in threads { startThread(thread) } }
+    }
+
+    /// Ends the threads. Those that a deadlock or a livelock has left stay, and this object with
+    /// them, for as long as the process lives.
+    package func close() {
+        for thread in threads where thread.state == .idle { thread.stop() }
+        // Safe: kept on purpose.
+        if isBroken { _ = unsafe Unmanaged.passRetained(self) }
     }
 
     // MARK: The driver's side
@@ -66,12 +83,14 @@ package final class ControlledScheduler: @unchecked Sendable {
         _ strategy: (any Strategy)? = nil,
         mostFaults: Int = .max
     ) -> ScheduledRun {
-        precondition(bodies.count <= Self.programThreads && !isBroken)
+        precondition(bodies.count <= Schedule.programThreads && !isBroken)
         (self.strategy, faultsLeft) = (strategy, mostFaults)
         run = ScheduledRun()
         idleWaits = 0
+        if strategy != nil { trail.clear() }
         for (thread, work) in zip(threads, bodies) {
             guard let work else { continue }
+            startThread(thread)
             (thread.name, thread.work, thread.state, thread.label) = (work.name, work.body, .ready, "begin")
         }
         if let first = next(after: nil) {
@@ -82,7 +101,7 @@ package final class ControlledScheduler: @unchecked Sendable {
     }
 
     /// Whether one of the program's threads has not ended.
-    private var isProgramRunning: Bool { threads[..<Self.programThreads].contains { $0.state != .idle } }
+    private var isProgramRunning: Bool { threads[..<programThreads].contains { $0.state != .idle } }
 
     // MARK: A thread's side
 
@@ -100,7 +119,7 @@ package final class ControlledScheduler: @unchecked Sendable {
         mayRest: Bool = false,
         until condition: () -> Bool
     ) {
-        if condition() { return }
+        if holds(condition) { return }
         withoutActuallyEscaping(condition) { condition in
             thread.label = label
             thread.state = mayRest ? .parked : .waiting
@@ -110,6 +129,13 @@ package final class ControlledScheduler: @unchecked Sendable {
             handOver(thread)
             (thread.state, thread.condition, thread.deadline) = (.ready, nil, nil)
         }
+    }
+
+    /// Evaluates a thread's condition, which takes no step.
+    func holds(_ condition: () -> Bool) -> Bool {
+        isChoosing = true
+        defer { isChoosing = false }
+        return condition()
     }
 
     /// Returns when another thread has taken a step.
@@ -125,7 +151,8 @@ package final class ControlledScheduler: @unchecked Sendable {
 
     /// Runs `body` on a thread that has no work. False if there is none.
     package func start(_ name: String, _ body: @escaping () -> Void) -> Bool {
-        guard let thread = threads[Self.programThreads...].first(where: { $0.state == .idle }) else { return false }
+        guard let thread = threads[Schedule.programThreads...].first(where: { $0.state == .idle }) else { return false }
+        startThread(thread)
         (thread.name, thread.work, thread.state, thread.label) = (name, body, .ready, "begin")
         return true
     }
@@ -138,7 +165,7 @@ package final class ControlledScheduler: @unchecked Sendable {
     }
 
     /// Whether it goes wrong here, as the strategy chooses: a step of its own either way.
-    package func goesWrong(_ thread: ScheduledThread, _ fault: ExploredFault) -> Bool {
+    package func goesWrong(_ thread: ScheduledThread, _ fault: Fault) -> Bool {
         let length = run.schedule.steps.count
         guard let strategy, run.failure == nil, isProgramRunning, length < mostSteps, faultsLeft > 0 else {
             return false
@@ -146,19 +173,20 @@ package final class ControlledScheduler: @unchecked Sendable {
         let decision = Decision(
             holder: thread.index,
             ready: ThreadSet([thread.index]),
+            due: ThreadSet([thread.index]),
             dozing: ThreadSet(),
-            faults: ThreadSet([fault.rawValue]),
+            faults: ThreadSet([fault.index]),
             step: length
         )
         let chosen = strategy.choose(decision)
         run.preemptions += decision.cost(of: chosen)
-        guard chosen == fault.rawValue else {
+        guard chosen == fault.index else {
             thread.label = "all goes well"
             _ = take(thread)
             return false
         }
         faultsLeft -= 1
-        _ = take(faults.first { $0.index == chosen }!)
+        note(fault.index, "fault", fault.label)
         return true
     }
 
@@ -179,19 +207,26 @@ package final class ControlledScheduler: @unchecked Sendable {
         guard length < mostSteps else {
             return stop("progress.livelock", "\(mostSteps) steps, and no end: \(waits)")
         }
-        var ready = ThreadSet()
-        var dozing = ThreadSet()
+        var (ready, due, dozing) = (ThreadSet(), ThreadSet(), ThreadSet())
+        var longestPaused: ScheduledThread?
         for thread in threads where thread.state != .idle {
             if thread.isReady(at: length) {
                 ready.insert(thread.index)
+                if thread.state != .paused {
+                    due.insert(thread.index)
+                } else if longestPaused.map({ thread.pausedAt < $0.pausedAt }) ?? true {
+                    longestPaused = thread
+                }
             } else if thread.mayDoze, thread.deadline != nil {
                 dozing.insert(thread.index)
             }
         }
         guard !ready.isEmpty else { return passTime() }
+        if due.isEmpty { due.insert(longestPaused!.index) }
         let decision = Decision(
             holder: holder.flatMap { ready.contains($0.index) ? $0.index : nil },
             ready: ready,
+            due: due,
             dozing: dozing,
             step: length
         )
@@ -215,7 +250,7 @@ package final class ControlledScheduler: @unchecked Sendable {
         }
         // Only the library's threads may rest.
         let isStuck = threads.contains {
-            $0.state != .idle && ($0.state != .parked || $0.index < Self.programThreads)
+            $0.state != .idle && ($0.state != .parked || $0.index < programThreads)
         }
         return isStuck ? stop("progress.deadlock", waits) : nil
     }
@@ -224,16 +259,25 @@ package final class ControlledScheduler: @unchecked Sendable {
         if let deadline = thread.deadline, thread.mayDoze, !thread.isReady(at: run.schedule.steps.count) {
             now = max(now, deadline)
         }
-        if thread.index < Self.programThreads { idleWaits = 0 }
-        run.note(thread)
-        onStep?(run.schedule.steps.count - 1, thread, run.preemptions)
+        if thread.index < programThreads { idleWaits = 0 }
+        note(thread.index, thread.name, thread.label)
         return thread
+    }
+
+    private func note(_ index: Int, _ name: String, _ label: StaticString) {
+        run.note(index, label)
+        if strategy != nil { trail.note(index, run.preemptions) }
+        onStep?(run.schedule.steps.count - 1, Columns.Step(thread: index, name: name, label: label.description))
     }
 
     /// Describes what every thread waits for.
     private var waits: String {
         threads.filter { $0.state != .idle }
-            .map { "\($0.letter) (\($0.name)) \($0.state == .ready ? "can go on with" : "waits for") '\($0.label)'" }
+            .map {
+                let holder = $0.waitsFor?.holder.map { " that \($0) has" } ?? ""
+                return "\($0.letter) (\($0.name)) "
+                    + "\($0.state == .ready ? "can go on with" : "waits for") '\($0.label)'\(holder)"
+            }
             .joined(separator: ", ")
     }
 
@@ -265,14 +309,34 @@ package struct ScheduledRun {
     package fileprivate(set) var failure: Failure?
     /// Equal for two runs with the same threads at the same steps.
     package private(set) var fingerprint: UInt64 = 0xCBF2_9CE4_8422_2325
+    /// The name of each step.
+    package private(set) var labels: [StaticString] = []
 
     /// The schedule as far as the failure.
-    package var failingSchedule: Schedule { Schedule(Array(schedule.steps.prefix(failure?.length ?? schedule.steps.count))) }
+    package var failingSchedule: Schedule {
+        Schedule(Array(schedule.steps.prefix(failure?.length ?? schedule.steps.count)))
+    }
 
-    fileprivate mutating func note(_ thread: ScheduledThread) {
-        schedule.steps.append(thread.index)
+    fileprivate mutating func note(_ thread: Int, _ label: StaticString) {
+        schedule.steps.append(thread)
+        labels.append(label)
         // Safe: the address of a literal, compared with itself within one process.
-        let label = UInt64(UInt(bitPattern: unsafe thread.label.utf8Start))
-        fingerprint = (fingerprint ^ label ^ UInt64(thread.index) << 56) &* 0x100_0000_01B3
+        let label = UInt64(UInt(bitPattern: unsafe label.utf8Start))
+        fingerprint = (fingerprint ^ label ^ UInt64(thread) << 56) &* 0x100_0000_01B3
+    }
+}
+
+/// A fault that can happen where a program allows it. The schedule chooses it, as it chooses the
+/// thread that goes on. A fault costs as much as a preemption.
+///
+/// In a schedule its letter stands where a thread's would: the thread before it is the one that it
+/// happens to.
+package struct Fault: Sendable {
+    package let index: Int
+    package let label: StaticString
+
+    /// - Parameter letter: x, y or z.
+    package init(_ letter: Character, _ label: StaticString) {
+        (index, self.label) = (Schedule.letters.firstIndex(of: letter)!, label)
     }
 }

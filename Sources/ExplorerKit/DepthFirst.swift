@@ -23,6 +23,8 @@ package final class DepthFirst: Strategy {
     /// Set if a schedule met another decision than the last schedule did at the same place: the
     /// program is not deterministic.
     package private(set) var hasDiverged = false
+    /// Whether the bound has kept schedules out.
+    package private(set) var isBounded = false
 
     package init(bound: Int) { self.bound = bound }
 
@@ -40,7 +42,10 @@ package final class DepthFirst: Strategy {
 
     private func node(for decision: Decision) -> Node {
         var untried = decision.options
-        for thread in untried.members where spent + decision.cost(of: thread) > bound { untried.remove(thread) }
+        for thread in untried.members where spent + decision.cost(of: thread) > bound {
+            isBounded = true
+            untried.remove(thread)
+        }
         untried.remove(decision.usual)
         return Node(decision: decision, untried: untried, chosen: decision.usual, spent: spent)
     }

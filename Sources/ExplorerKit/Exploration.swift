@@ -15,14 +15,15 @@ package final class Exploration {
     package var afterThreads: (() -> Void)?
     /// How much may go wrong in a schedule.
     package var mostFaults = Int.max
-    /// Called at every step of the program's threads, with its number and the preemptions so far.
-    package var onStep: ((_ step: Int, _ thread: ScheduledThread, _ preemptions: Int) -> Void)?
+    /// Called at every step of the program's threads, with its number.
+    package var onStep: ((_ step: Int, Columns.Step) -> Void)?
 
     /// A failure, and what it takes to see it again.
     package struct Finding {
         package let failure: ScheduledRun.Failure
         package let schedule: Schedule
         package let preemptions: Int
+        package let steps: [Columns.Step]
     }
 
     package struct Result {
@@ -30,6 +31,8 @@ package final class Exploration {
         package var runs = 0
         /// Whether there are no others.
         package var isComplete = false
+        /// Whether a bound of preemptions has kept schedules out.
+        package var isBounded = false
         package var finding: Finding?
     }
 
@@ -45,20 +48,30 @@ package final class Exploration {
     /// Runs the program once.
     ///
     /// - Parameter onFailure: Called at the first failure, before anything else happens.
-    package func run(_ strategy: any Strategy, onFailure: ((Finding) -> Void)? = nil) -> (run: ScheduledRun, finding: Finding?)
-    {
+    package func run(_ strategy: any Strategy, onFailure: ((Finding) -> Void)? = nil) -> (
+        run: ScheduledRun, finding: Finding?
+    ) {
         let instance = program.make()
         var main: ScheduledRun?
+        var names: [String]?
         func finding(_ run: ScheduledRun) -> Finding? {
             guard let failure = run.failure else { return nil }
             let shown = main ?? run
-            return Finding(failure: failure, schedule: shown.failingSchedule, preemptions: shown.preemptions)
+            let schedule = shown.failingSchedule
+            let names = names ?? scheduler.threads.map(\.name)
+            let steps = zip(schedule.steps, shown.labels).map { thread, label in
+                let name = thread < names.count ? names[thread] : "fault"
+                return Columns.Step(thread: thread, name: name, label: label.description)
+            }
+            return Finding(failure: failure, schedule: schedule, preemptions: shown.preemptions, steps: steps)
         }
         scheduler.onFailure = { run in finding(run).map { onFailure?($0) } }
         defer { scheduler.onFailure = nil }
 
-        let prepared = scheduler.run([("set up", instance.setUp)])
-        if prepared.failure != nil { return (prepared, finding(prepared)) }
+        if let setUp = instance.setUp {
+            let prepared = scheduler.run([("set up", setUp)])
+            if prepared.failure != nil { return (prepared, finding(prepared)) }
+        }
         beforeThreads()
         let threads = instance.threads.enumerated().map { thread, all -> (name: String, body: () -> Void)? in
             let operations = all.enumerated().filter { index, _ in
@@ -66,10 +79,10 @@ package final class Exploration {
             }
             if operations.isEmpty { return nil }
             return (
-                name: "thread \(Schedule.letter(of: thread))",
+                name: instance.names?[thread] ?? "thread \(Schedule.letter(of: thread))",
                 body: { [program] in
                     for (index, operation) in operations {
-                        if let current = ScheduledThread.current {
+                        if !program.threads.isEmpty, let current = ScheduledThread.current {
                             current.scheduler.step(current, program.threads[thread][index])
                         }
                         operation()
@@ -81,7 +94,7 @@ package final class Exploration {
         let run = scheduler.run(threads, strategy, mostFaults: mostFaults)
         scheduler.onStep = nil
         if run.failure != nil { return (run, finding(run)) }
-        main = run
+        (main, names) = (run, scheduler.threads.map(\.name))
         if let afterThreads {
             let settled = scheduler.run([("settle", afterThreads)])
             if settled.failure != nil { return (run, finding(settled)) }
@@ -94,7 +107,8 @@ package final class Exploration {
     }
 
     /// Runs the program under all of the strategy's schedules, at most `limit`, until one fails.
-    package func search(_ strategy: any Strategy, limit: Int = .max, onFailure: ((Finding) -> Void)? = nil) throws(Divergence)
+    package func search(_ strategy: any Strategy, limit: Int = .max, onFailure: ((Finding) -> Void)? = nil)
+        throws(Divergence)
         -> Result
     {
         var result = Result()
@@ -114,6 +128,29 @@ package final class Exploration {
             }
             if result.runs >= limit { return result }
         }
+    }
+
+    /// Runs the program under all schedules with at most 0, 1, … `bound` preemptions, until one
+    /// fails or there are no others.
+    ///
+    /// Most failures need few preemptions, and there are few such schedules.
+    package func search(upTo bound: Int, limit: Int = .max, onFailure: ((Finding) -> Void)? = nil) throws(Divergence)
+        -> Result
+    {
+        var fewer = 0
+        while true {
+            let strategy = DepthFirst(bound: fewer)
+            var result = try search(strategy, limit: limit, onFailure: onFailure)
+            result.isBounded = strategy.isBounded
+            if result.finding != nil || fewer >= bound || !strategy.isBounded { return result }
+            fewer += 1
+        }
+    }
+
+    /// Runs the undisturbed schedule twice.
+    package func runTwice() throws(Divergence) {
+        let (first, found) = run(Undisturbed())
+        if found == nil { try repeatRun(first, number: 1) }
     }
 
     /// Runs a schedule again; the result must be the same.

@@ -40,7 +40,9 @@ package final class PriorityWalk: Strategy {
     }
 
     private func highest(_ decision: Decision) -> Int {
-        decision.ready.members.max { (priorities[$0]!, $1) < (priorities[$1]!, $0) }!
+        (decision.holder == nil ? decision.due : decision.ready).members.max {
+            (priorities[$0]!, $1) < (priorities[$1]!, $0)
+        }!
     }
 
     package func advance() -> Bool {

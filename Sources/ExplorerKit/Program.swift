@@ -3,26 +3,30 @@
 /// A few threads with a few operations each: small enough to try every schedule.
 package struct Program {
     package let name: String
-    /// The names of the operations, thread by thread.
+    /// The names of the operations, thread by thread: each begins with a step of that name. Without
+    /// any name, only what the operations do takes steps.
     package let threads: [[StaticString]]
     /// Builds what one run works on.
     package let make: () -> Instance
 
     package struct Instance {
         /// Runs before the threads, undisturbed.
-        package var setUp: () -> Void
+        package var setUp: (() -> Void)?
         /// The operations, thread by thread.
         package let threads: [[() -> Void]]
+        /// The names of the threads; without them, their letters.
+        package var names: [String]?
         /// Run when the threads have ended and nothing else can happen, each when the one before
         /// has come to rest.
         package var rest: [() -> Void]
 
         package init(
-            setUp: @escaping () -> Void = {},
+            setUp: (() -> Void)? = nil,
             threads: [[() -> Void]],
+            names: [String]? = nil,
             rest: [() -> Void] = []
         ) {
-            (self.setUp, self.threads, self.rest) = (setUp, threads, rest)
+            (self.setUp, self.threads, self.names, self.rest) = (setUp, threads, names, rest)
         }
     }
 

@@ -31,11 +31,28 @@ package struct Schedule: Equatable, Sendable {
         return text
     }
 
-    /// The program's threads are a, b, c, d; the library's r, s, t, … in the order in which they
-    /// start; x and y are what goes wrong.
+    /// The program's threads are a, b, c, …; the threads that they start are r, s, t, …; x, y and z
+    /// stand for faults.
     package static func letter(of thread: Int) -> Character { letters[thread] }
 
-    package static let letters: [Character] = Array("abcdrstuvwxyz")
+    package static let letters: [Character] = Array("abcdefghrstuvwxyz")
+    /// Threads that programs have, and threads that those start, at most.
+    package static let (programThreads, helperThreads) = (8, 6)
+}
+
+extension Schedule: Codable {
+    package init(from decoder: any Decoder) throws {
+        let text = try decoder.singleValueContainer().decode(String.self)
+        guard let schedule = Schedule(text: text) else {
+            throw DecodingError.dataCorrupted(.init(codingPath: decoder.codingPath, debugDescription: text))
+        }
+        self = schedule
+    }
+
+    package func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(text)
+    }
 }
 
 /// Runs one schedule again.

@@ -37,6 +37,8 @@ package final class ScheduledThread: @unchecked Sendable {
     package var mayDoze = false
     /// How long the schedule was when it paused.
     package var pausedAt = 0
+    /// The façade's lock that it waits for.
+    var waitsFor: ExploredSemaphore?
 
     /// Read sections that the thread is inside of, and how many it has left.
     package var readDepth = 0
@@ -54,7 +56,7 @@ package final class ScheduledThread: @unchecked Sendable {
         switch state {
         case .idle: false
         case .ready: true
-        case .waiting, .parked: condition!()
+        case .waiting, .parked: scheduler.holds(condition!)
         case .paused: length > pausedAt
         }
     }
@@ -67,27 +69,44 @@ package final class ScheduledThread: @unchecked Sendable {
 
     /// The calling thread, if a controlled scheduler runs it.
     package static var current: ScheduledThread? {
-        // Safe: the scheduler keeps its threads for as long as the process lives.
+        // Safe: the thread itself keeps this object.
         guard let thread = unsafe pthread_getspecific(key) else { return nil }
         return unsafe Unmanaged<ScheduledThread>.fromOpaque(thread)._withUnsafeGuaranteedRef { $0 }
     }
 
-    /// Starts the thread behind this object, which then waits until it is chosen.
+    /// The calling thread, if it takes steps now.
+    static var controlled: ScheduledThread? {
+        guard let thread = current, !thread.scheduler.isChoosing else { return nil }
+        return thread
+    }
+
+    private var thread: JoinableThread?
+
+    /// Starts the thread behind this object, which then waits until it is chosen. Once.
     package func start(onCore core: Int?, _ prepare: @escaping @Sendable () -> Void) {
+        guard thread == nil else { return }
         let isPrepared = Semaphore()
-        _ = JoinableThread { [self] in
+        thread = JoinableThread { [self] in
             // Safe: as in current.
-            unsafe pthread_setspecific(Self.key, Unmanaged.passRetained(self).toOpaque())
+            unsafe pthread_setspecific(Self.key, Unmanaged.passUnretained(self).toOpaque())
+            scheduler.trail.adopt()
             if let core { JoinableThread.bind(toCore: core) }
             prepare()
             isPrepared.signal()
             while true {
                 permit.wait()
-                work!()
-                work = nil
+                guard let work else { return }
+                work()
+                self.work = nil
                 scheduler.end(self)
             }
         }
         isPrepared.wait()
+    }
+
+    /// Ends the thread, which has no work.
+    func stop() {
+        permit.signal()
+        thread?.join()
     }
 }

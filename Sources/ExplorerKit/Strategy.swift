@@ -8,6 +8,10 @@ package struct Decision: Equatable, Sendable {
     package let holder: Int?
     /// The threads that can go on, the holder among them.
     package let ready: ThreadSet
+    /// The ready threads that have not paused, else the one that paused first. A thread that pauses
+    /// lets all others go first, or a thread that waits in a loop could keep all others from running.
+    /// (Musuvathi and Qadeer, "Fair Stateless Model Checking", PLDI 2008.)
+    package let due: ThreadSet
     /// The threads that can go on if a wait of theirs runs out first.
     package let dozing: ThreadSet
     /// The numbers of the faults that may happen instead.
@@ -17,15 +21,14 @@ package struct Decision: Equatable, Sendable {
 
     package var options: ThreadSet { ready.union(dozing).union(faults) }
 
-    /// The default choice: the running thread goes on, else the first that can.
-    package var usual: Int { holder ?? ready.first ?? dozing.first! }
+    /// The default choice: the running thread goes on, else the first that is due.
+    package var usual: Int { holder ?? due.first ?? dozing.first! }
 
     /// How many preemptions it takes to let `thread` go on: one, if the holder could, or if its
-    /// time has not come. A fault costs as much.
+    /// time has not come, or it has paused. A fault costs as much.
     package func cost(of thread: Int) -> Int {
-        if faults.contains(thread) { return 1 }
-        if let holder { return thread == holder ? 0 : 1 }
-        return ready.contains(thread) ? 0 : 1
+        if let holder, !faults.contains(thread) { return thread == holder ? 0 : 1 }
+        return due.contains(thread) ? 0 : 1
     }
 }
 

@@ -128,14 +128,15 @@ struct SearchOptions: ParsableArguments {
         return arguments
     }
 
-    func strategy(for program: LibraryProgram) -> any Strategy {
+    /// Nil for all schedules with at most `bound` preemptions.
+    var strategy: (any Strategy)? {
         if let pct { return PriorityWalk(depth: pct, seed: seed, runs: runs ?? 10_000) }
         if random { return RandomWalk(seed: seed, runs: runs ?? 10_000) }
         if roundRobin { return RoundRobin() }
-        return DepthFirst(bound: min(bound, program.mostPreemptions))
+        return nil
     }
 
-    var isExhaustive: Bool { pct == nil && !random && !roundRobin }
+    var isExhaustive: Bool { strategy == nil }
 
     var text: String {
         if let pct { return "random priorities, depth \(pct), seed \(seed)" }

@@ -15,6 +15,8 @@ final class Explorer {
         // Different explorers get different cores, most often.
         let core = Int(getpid()) % max(1, min(64, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         scheduler = ControlledScheduler(onCore: core) { _ = Instrumentation.forbiddenDepth }
+        scheduler.trail.adopt()
+        Trail.report(ExplorationVerdict.crashLine, to: STDOUT_FILENO, exit: .crash)
         backend = LibraryBackend(scheduler)
         unsafe Instrumentation.exploration = backend
         exploration = Exploration(program.program(backend), omitting: omissions, on: scheduler)

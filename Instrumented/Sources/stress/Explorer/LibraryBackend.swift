@@ -2,6 +2,13 @@
 
 import Glibc
 
+extension Fault {
+    /// The library asks for a thread, and there is none.
+    static let refusal = Fault("x", "no thread is to be had")
+    /// The thread exits where it stands.
+    static let exit = Fault("y", "the thread exits")
+}
+
 /// The library's virtual backend: its locks, waits, grace periods and threads are the scheduler's.
 ///
 /// It frees nothing that threads under test can reach while a program runs, and knows what was

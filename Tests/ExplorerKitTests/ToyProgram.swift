@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-@testable import stress
+@testable import ExplorerKit
 
 extension Program {
     /// Threads that take so many steps each, and do nothing.
@@ -22,7 +22,7 @@ extension Program {
             let done = Shared(0)
             let add = {
                 let seen = number.value
-                takeStep("write")
+                exploredStep("write")
                 number.value = seen + 1
                 done.value += 1
             }
@@ -44,7 +44,7 @@ extension Program {
         Program(name: "ask", threads: [Array(repeating: "ask", count: times)]) {
             let ask = {
                 let thread = ScheduledThread.current!
-                refused.value.append(thread.scheduler.goesWrong(thread, .refusal))
+                refused.value.append(thread.scheduler.goesWrong(thread, toyFault))
             }
             return Instance(threads: [Array(repeating: ask, count: times)])
         }
@@ -55,7 +55,7 @@ extension Program {
         Program(name: "opposed-locks", threads: [["both"], ["both"]]) {
             let locks = [Shared(false), Shared(false)]
             func take(_ lock: Shared<Bool>) {
-                takeStep("lock")
+                exploredStep("lock")
                 let thread = ScheduledThread.current!
                 thread.scheduler.wait(thread, "lock") { !lock.value }
                 lock.value = true
@@ -98,7 +98,4 @@ final class Shared<Value>: @unchecked Sendable {
     init(_ value: Value) { self.value = value }
 }
 
-func takeStep(_ name: StaticString) {
-    guard let thread = ScheduledThread.current else { return }
-    thread.scheduler.step(thread, name)
-}
+let toyFault = Fault("x", "refused")

@@ -2,7 +2,7 @@
 
 import Testing
 
-@testable import stress
+@testable import ExplorerKit
 
 /// Tests of the explorer on toys whose schedules are all known.
 @Suite("Explorer", .serialized)
@@ -23,9 +23,9 @@ struct ExplorerTests {
             seen.value.append(order.value)
             order.value = []
         }
-        exploration.onStep = { step, thread, _ in
+        exploration.onStep = { step, taken in
             if step == 0 { schedules.append([]) }
-            schedules[schedules.count - 1].append(thread.index)
+            schedules[schedules.count - 1].append(taken.thread)
         }
         let result = try exploration.search(DepthFirst(bound: 8))
         #expect(result.runs == count)
@@ -96,7 +96,7 @@ struct ExplorerTests {
         let program = Program(name: "fickle", threads: [["maybe"], ["step"]]) {
             runs.value += 1
             let isOdd = runs.value % 2 == 1
-            return Program.Instance(threads: [[{ if isOdd { takeStep("sometimes") } }], [{}]])
+            return Program.Instance(threads: [[{ if isOdd { exploredStep("sometimes") } }], [{}]])
         }
         let exploration = Exploration(program, on: scheduler)
         #expect(throws: Exploration.Divergence.self) { try exploration.search(RandomWalk(seed: 1, runs: 1_000)) }
@@ -122,9 +122,9 @@ struct ExplorerTests {
         func schedules(seed: UInt64) throws -> [[Int]] {
             var schedules: [[Int]] = []
             let exploration = Exploration(.steps([1, 1]), on: scheduler)
-            exploration.onStep = { step, thread, _ in
+            exploration.onStep = { step, taken in
                 if step == 0 { schedules.append([]) }
-                schedules[schedules.count - 1].append(thread.index)
+                schedules[schedules.count - 1].append(taken.thread)
             }
             #expect(try exploration.search(RandomWalk(seed: seed, runs: 99)).runs == 99)
             return schedules
@@ -140,7 +140,7 @@ struct ExplorerTests {
         var orders: Set<[Int]> = []
         let calm = Exploration(.steps([2, 2, 2]), on: scheduler)
         var order: [Int] = []
-        calm.onStep = { step, thread, _ in order = (step == 0 ? [] : order) + [thread.index] }
+        calm.onStep = { step, taken in order = (step == 0 ? [] : order) + [taken.thread] }
         calm.betweenRuns = { orders.insert(order) }
         #expect(try calm.search(PriorityWalk(depth: 1, seed: 1, runs: 99)).isComplete)
         #expect(orders.count == 6)
@@ -188,7 +188,7 @@ struct ExplorerTests {
         }
         #expect(try exploration.search(DepthFirst(bound: 1)).isComplete)
         #expect(seen == [[false, false], [false, true], [true, false]])
-        let schedule = Schedule([0, 0, ExploredFault.refusal.rawValue, 0, 0])
+        let schedule = Schedule([0, 0, toyFault.index, 0, 0])
         #expect(Schedule(text: schedule.text) == schedule && schedule.text == "a2x1a2")
         _ = exploration.run(Repetition(schedule))
         #expect(refused.value == [true, false])
@@ -215,16 +215,16 @@ struct ExplorerTests {
 }
 
 /// Schedules that are written down, and read again.
-@Suite("Exploration strings")
-struct ExplorationStringTests {
-    @Test("A schedule is written in runs and read back", arguments: [[], [0], [0, 0, 1, 0, 4, 4, 5], [12, 0]])
+@Suite("Schedules")
+struct ScheduleTests {
+    @Test("A schedule is written in runs and read back", arguments: [[], [0], [0, 0, 1, 0, 8, 8, 9], [16, 0]])
     func schedules(steps: [Int]) {
         #expect(Schedule(text: Schedule(steps).text) == Schedule(steps))
     }
 
     @Test("Runs are short")
     func runs() {
-        #expect(Schedule([0, 0, 0, 1, 4, 4, 0]).text == "a3b1r2a1")
+        #expect(Schedule([0, 0, 0, 1, 8, 8, 0]).text == "a3b1r2a1")
     }
 
     @Test(
@@ -235,49 +235,11 @@ struct ExplorationStringTests {
         #expect(Schedule(text: text) == nil)
     }
 
-    @Test("A string names program, mutant, omissions and schedule")
-    func strings() throws {
-        let mutants = ["a read is torn", "the reclamation thread's wake-up is lost"]
-        let string = ExplorationString(
-            program: "wait-notify",
-            mutant: "the reclamation thread's wake-up is lost",
-            omissions: try #require(Omissions(text: "a0c1")),
-            schedule: Schedule([0, 1])
-        )
-        var faulty = string
-        faulty.faults = [.noThread, .exit]
-        #expect(faulty.text == "wait-notify+no-thread+exit:the-reclamation-threads-wakeup-is-lost:a0c1:a1b1")
-        #expect(ExplorationString(text: faulty.text, mutants: mutants) == faulty)
-        #expect(string.text == "wait-notify:the-reclamation-threads-wakeup-is-lost:a0c1:a1b1")
-        #expect(ExplorationString(text: string.text, mutants: mutants) == string)
-        for text in [
-            "", "a:none:none", "p:none:none:a1:x", "p+x:none:none:a1", "p+:none:none:a1", "p:no-such-mutant:none:a1",
-            ":none:none:a1", "p:none:a:a1",
-        ] {
-            #expect(ExplorationString(text: text, mutants: mutants) == nil, "\(text)")
-        }
-    }
-
-    @Test("A verdict that an exploring process writes is read as it was meant")
-    func verdicts() {
-        let verdicts: [ExplorationVerdict] = [
-            .explored(runs: 12, isComplete: true), .diverged("so"),
-            .found(invariant: "P1.x", message: "a b", schedule: Schedule([0, 1]), preemptions: 2),
-        ]
-        for verdict in verdicts { #expect(ExplorationVerdict(line: verdict.line) == verdict) }
-        #expect(
-            ExplorationVerdict(line: "crashed\t11\taabr\t1")
-                == .found(invariant: "crash", message: "signal 11", schedule: Schedule([0, 0, 1, 4]), preemptions: 1)
-        )
-        #expect(ExplorationVerdict(line: "") == nil)
-        #expect(ExplorationVerdict(line: "explored\tx\ttrue") == nil)
-    }
-
     @Test("A schedule is shown with a column for each thread")
     func columns() {
         let text = Columns.text([
             Columns.Step(thread: 0, name: "thread a", label: "begin"),
-            Columns.Step(thread: 4, name: "observe-reclaim", label: "signal"),
+            Columns.Step(thread: 8, name: "observe-reclaim", label: "signal"),
         ])
         #expect(
             text == """

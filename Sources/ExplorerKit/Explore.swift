@@ -1,0 +1,263 @@
+// SPDX-License-Identifier: Apache-2.0
+
+import Glibc
+import StressKit
+import Synchronization
+
+/// Which schedules of a program ``explore(_:mostSteps:_:)`` runs.
+public enum ScheduleSearch: Equatable, Sendable {
+    /// All schedules with at most so many preemptions, the least disturbed first.
+    ///
+    /// A preemption is a switch away from a thread that could go on. Most bugs need two at most.
+    /// (Musuvathi and Qadeer, "Iterative Context Bounding for Systematic Testing of Multithreaded
+    /// Programs", PLDI 2007.) The number of schedules grows with the power of the bound.
+    case preemptions(Int)
+    /// At every step any thread, each as likely. For programs with too many schedules.
+    case random(schedules: Int = 10_000, seed: UInt64 = 1)
+    /// Random priorities that change at `depth` - 1 steps, which finds a bug of that many orderings
+    /// with a known probability. (Burckhardt and others, "A Randomized Scheduler with Probabilistic
+    /// Guarantees of Finding Bugs", ASPLOS 2010.)
+    case pct(depth: Int, schedules: Int = 10_000, seed: UInt64 = 1)
+    /// One schedule, as a failure gives it.
+    case replay(String)
+}
+
+/// The result of an exploration that found nothing.
+public struct Explored: Equatable, Sendable {
+    /// How many schedules were run; with `.preemptions`, how many different ones there are.
+    public let schedules: Int
+    /// Whether the program has no other schedule, with any number of preemptions.
+    public let isComplete: Bool
+}
+
+/// A program fails under a schedule.
+///
+/// The description has the failure, the schedule with a column for each thread, and the search that
+/// runs it again.
+public struct ExplorationFailure: Error, CustomStringConvertible, Sendable {
+    public enum Kind: String, Sendable {
+        /// A check of the program does not hold.
+        case check
+        /// No thread can go on.
+        case deadlock
+        /// A schedule has too many steps.
+        case livelock
+        /// The program does something else under the same schedule, or the schedule that was to be
+        /// replayed is none of this program.
+        case notDeterministic = "not deterministic"
+    }
+
+    public let kind: Kind
+    /// Says what does not hold, or who waits for what.
+    public let message: String
+    /// The shortest failing schedule that was found, for ``ScheduleSearch/replay(_:)``.
+    public let schedule: String
+    /// How many preemptions it has.
+    public let preemptions: Int
+    /// How many schedules were run until the failure was found; with `.preemptions`, of those with
+    /// as many preemptions as it needs.
+    public let schedules: Int
+    public let description: String
+
+    fileprivate init(_ kind: Kind, _ message: String, _ finding: Exploration.Finding? = nil, schedules: Int) {
+        (self.kind, self.message, self.schedules) = (kind, message, schedules)
+        (schedule, preemptions) = (finding?.schedule.text ?? "", finding?.preemptions ?? 0)
+        guard let finding else {
+            description = "\(kind.rawValue): \(message)"
+            return
+        }
+        description = """
+            \(kind.rawValue): \(message)
+            schedule \(schedules), preemptions: \(preemptions), steps: \(finding.steps.count)
+            \(Columns.text(finding.steps))
+            again: explore(.replay("\(schedule)"))
+            """
+    }
+}
+
+/// One run of a program: its threads, and what is checked.
+public final class ExploredProgram: @unchecked Sendable {
+    // Unchecked: the arrays belong to the thread that explores.
+    private let scheduler: ControlledScheduler
+    fileprivate private(set) var threads: [(name: String, body: () -> Void)] = []
+    fileprivate private(set) var rest: [() -> Void] = []
+
+    fileprivate init(_ scheduler: ControlledScheduler) { self.scheduler = scheduler }
+
+    /// Adds a thread, which begins when the program's closure has returned. At most eight.
+    ///
+    /// - Parameters:
+    ///   - name: The title of its column in a failure.
+    ///   - body: Runs anew in every schedule.
+    public func thread(_ name: String, _ body: @escaping @Sendable () -> Void) {
+        precondition(threads.count < Schedule.programThreads, "a program has at most eight threads")
+        threads.append((name, body))
+    }
+
+    /// Adds what runs when all threads have ended: the place for most checks.
+    public func finally(_ body: @escaping @Sendable () -> Void) { rest.append(body) }
+
+    /// Notes a failure if `condition` does not hold. The first of a schedule counts, and the
+    /// threads go on undisturbed to their ends. In a thread, or in `finally(_:)`.
+    public func check(
+        _ condition: Bool,
+        _ message: @autoclosure () -> String,
+        fileID: String = #fileID,
+        line: Int = #line
+    ) {
+        precondition(ScheduledThread.current != nil, "check in a thread of the program or in `finally`")
+        if !condition { scheduler.fail("\(fileID):\(line)", message()) }
+    }
+
+    /// As ``exploredPause()``.
+    public func pause() { exploredPause() }
+}
+
+/// Runs a small program of threads under one schedule after the other, until one fails.
+///
+/// The program's closure is called for every schedule: it makes the objects, adds the threads, and
+/// says what to check. The threads are real ones and run one at a time. They switch at steps: the
+/// operations of ``ExploredAtomic``, ``ExploredMutex`` and the other types of the façade, and
+/// ``exploredStep(_:)``. The program must do the same whenever it runs under the same schedule: no
+/// clock, no randomness, no other threads. The first schedule and every hundredth run twice to see
+/// that it does.
+///
+/// The calling thread waits. Several threads may explore at once. A thread that waits for something
+/// that the façade does not know, or runs for ever without a step, keeps the call from returning.
+/// Threads that a deadlock or a livelock has left are stuck for as long as the process lives; the
+/// next exploration has threads of its own. If the process crashes, a signal handler writes the
+/// schedule to standard error, unless a sanitizer is in use.
+///
+/// - Parameters:
+///   - search: Which schedules are run.
+///   - mostSteps: A longer schedule is a livelock.
+///   - program: Adds threads and checks. Runs on a thread of the exploration.
+/// - Returns: How many schedules were run, and whether there are no others.
+/// - Throws: The first failure, shrunk to a schedule with few preemptions.
+/// - Complexity: A schedule of *s* steps takes O(*s* · *t*) for *t* threads. A program of *t*
+///   threads with *s* steps in all has O((*s* · *t*)^*p*) schedules with *p* preemptions.
+@discardableResult
+public func explore(
+    _ search: ScheduleSearch = .preemptions(2),
+    mostSteps: Int = 20_000,
+    _ program: @escaping @Sendable (ExploredProgram) -> Void
+) throws(ExplorationFailure) -> Explored {
+    precondition(ScheduledThread.current == nil, "a program that is explored cannot explore")
+    Trail.report(
+        ("explore: signal ", " under the schedule ", ", preemptions: ", ": run it with explore(.replay(…))\n"),
+        to: STDERR_FILENO
+    )
+    let result = Guarded<Result<Explored, ExplorationFailure>?>(nil)
+    // The schedules' threads and the one that starts them are on one core: to switch is five times
+    // faster.
+    let core = Explorer.nextCore()
+    JoinableThread {
+        JoinableThread.bind(toCore: core)
+        let explorer = Explorer(core, mostSteps, program)
+        let outcome = explorer.explore(search)
+        explorer.close()
+        result.withLock { $0 = outcome }
+    }.join()
+    return try result.withLock { $0! }.get()
+}
+
+private final class Explorer {
+    private let program: @Sendable (ExploredProgram) -> Void
+    private let makeScheduler: () -> ControlledScheduler
+    private var scheduler: ControlledScheduler
+
+    private static let cores = Atomic(Int(getpid()))
+    static func nextCore() -> Int {
+        let number = cores.wrappingAdd(1, ordering: .relaxed).newValue  // Relaxed: a number.
+        return number % max(1, min(64, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
+    }
+
+    init(_ core: Int, _ mostSteps: Int, _ program: @escaping @Sendable (ExploredProgram) -> Void) {
+        self.program = program
+        makeScheduler = {
+            let scheduler = ControlledScheduler(onCore: core, mostSteps: mostSteps, helpersServe: false)
+            scheduler.trail.adopt()
+            return scheduler
+        }
+        scheduler = makeScheduler()
+    }
+
+    func close() {
+        Trail.abandon()
+        scheduler.close()
+    }
+
+    /// An exploration with threads that are not stuck.
+    private var exploration: Exploration {
+        if scheduler.isBroken {
+            close()
+            scheduler = makeScheduler()
+        }
+        let program = Program(name: "", threads: []) { [program, scheduler] in
+            let explored = ExploredProgram(scheduler)
+            program(explored)
+            return Program.Instance(
+                threads: explored.threads.map { [$0.body] },
+                names: explored.threads.map(\.name),
+                rest: explored.rest
+            )
+        }
+        return Exploration(program, on: scheduler)
+    }
+
+    func explore(_ search: ScheduleSearch) -> Result<Explored, ExplorationFailure> {
+        let result: Exploration.Result
+        var (isExhaustive, isRandom) = (false, false)
+        do throws(Exploration.Divergence) {
+            if case .replay = search {} else { try exploration.runTwice() }
+            let exploration = exploration
+            switch search {
+            case .preemptions(let bound):
+                isExhaustive = true
+                result = try exploration.search(upTo: bound)
+            case .random(let schedules, let seed):
+                isRandom = true
+                result = try exploration.search(RandomWalk(seed: seed, runs: schedules))
+            case .pct(let depth, let schedules, let seed):
+                isRandom = true
+                result = try exploration.search(PriorityWalk(depth: depth, seed: seed, runs: schedules))
+            case .replay(let text):
+                let schedule = Schedule(text: text)
+                let repeated = schedule.map { exploration.run(Repetition($0)) }
+                guard let schedule, let repeated, repeated.run.schedule.steps.starts(with: schedule.steps) else {
+                    throw Exploration.Divergence(message: "\(text) is no schedule of this program")
+                }
+                result = Exploration.Result(runs: 1, finding: repeated.finding)
+            }
+        } catch {
+            return .failure(ExplorationFailure(.notDeterministic, error.message, schedules: 0))
+        }
+        guard let found = result.finding else {
+            let isComplete = isExhaustive && result.isComplete && !result.isBounded
+            return .success(Explored(schedules: result.runs, isComplete: isComplete))
+        }
+        return .failure(failure(isRandom ? shrink(found) : found, schedules: result.runs))
+    }
+
+    /// Looks for the failure with fewer preemptions, among a few thousand schedules.
+    private func shrink(_ found: Exploration.Finding) -> Exploration.Finding {
+        for fewer in 0..<min(found.preemptions, 4) {
+            let simpler = (try? exploration.search(DepthFirst(bound: fewer), limit: 5_000))?.finding
+            if let simpler, simpler.failure.invariant == found.failure.invariant { return simpler }
+        }
+        return found
+    }
+
+    private func failure(_ finding: Exploration.Finding, schedules: Int) -> ExplorationFailure {
+        let kind: ExplorationFailure.Kind
+        var message = finding.failure.message
+        switch finding.failure.invariant {
+        case "progress.deadlock": kind = .deadlock
+        case "progress.livelock": kind = .livelock
+        case let place:
+            kind = .check
+            message += " (\(place))"
+        }
+        return ExplorationFailure(kind, message, finding, schedules: schedules)
+    }
+}
