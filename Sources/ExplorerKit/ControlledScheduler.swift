@@ -16,7 +16,9 @@ package final class ControlledScheduler: @unchecked Sendable {
     package private(set) var threads: [ScheduledThread] = []
     private let driver = Semaphore()
     private let mostSteps: Int
-    /// The threads that are the program; helpers beyond them serve it.
+    /// Whether helpers only serve the program's threads.
+    private let helpersServe: Bool
+    /// The threads that are the program.
     private let programThreads: Int
     private let startThread: (ScheduledThread) -> Void
 
@@ -43,7 +45,8 @@ package final class ControlledScheduler: @unchecked Sendable {
     ///   - core: Where all threads run: switching threads is five times faster on one core.
     ///   - mostSteps: A schedule that is longer never ends.
     ///   - helpersServe: Whether the threads that the program's threads start only serve them: they
-    ///     may rest, and when the program's threads have ended, they finish in one order.
+    ///     may rest, and when the program's threads have ended, they finish in one order. Then
+    ///     threads that pause are not kept from running again before all others.
     ///   - prepare: Called once on every thread, outside any schedule. Without it, threads start
     ///     when they are needed.
     package init(
@@ -52,7 +55,7 @@ package final class ControlledScheduler: @unchecked Sendable {
         helpersServe: Bool = true,
         prepare: (@Sendable () -> Void)? = nil
     ) {
-        self.mostSteps = mostSteps
+        (self.mostSteps, self.helpersServe) = (mostSteps, helpersServe)
         programThreads = Schedule.programThreads + (helpersServe ? 0 : Schedule.helperThreads)
         trail = Trail(capacity: mostSteps)
         startThread = { $0.start(onCore: core, prepare ?? {}) }
@@ -222,7 +225,7 @@ package final class ControlledScheduler: @unchecked Sendable {
             }
         }
         guard !ready.isEmpty else { return passTime() }
-        if due.isEmpty { due.insert(longestPaused!.index) }
+        if helpersServe { due = ready } else if due.isEmpty { due.insert(longestPaused!.index) }
         let decision = Decision(
             holder: holder.flatMap { ready.contains($0.index) ? $0.index : nil },
             ready: ready,

@@ -95,9 +95,10 @@ package final class ScheduledThread: @unchecked Sendable {
             isPrepared.signal()
             while true {
                 permit.wait()
-                guard let work else { return }
-                work()
-                self.work = nil
+                if work == nil { return }
+                work!()
+                // Before another thread runs: the captures' destruction may take steps.
+                work = nil
                 scheduler.end(self)
             }
         }

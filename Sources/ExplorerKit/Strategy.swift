@@ -8,8 +8,8 @@ package struct Decision: Equatable, Sendable {
     package let holder: Int?
     /// The threads that can go on, the holder among them.
     package let ready: ThreadSet
-    /// The ready threads that have not paused, else the one that paused first. Without this, threads
-    /// that wait in loops could keep all others from running.
+    /// The ready threads that have not paused, else the one that paused first. Without this,
+    /// threads that wait in loops could keep all others from running.
     /// (Musuvathi and Qadeer, "Fair Stateless Model Checking", PLDI 2008.)
     package let due: ThreadSet
     /// The threads that can go on if a wait of theirs runs out first.
