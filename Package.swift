@@ -347,7 +347,8 @@ if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "mutants" {
 // liburcu.
 if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "backend" {
     package.products.removeAll { commands.contains($0.name) }
-    package.targets.removeAll { (commands + ["StressTests", "StressKitTests", "ExplorerKitTests", "MutantsTests"]).contains($0.name) }
+    let others = ["StressTests", "StressKitTests", "ExplorerKitTests", "MutantsTests"]
+    package.targets.removeAll { (commands + others).contains($0.name) }
     package.targets.first { $0.name == "ConcurrentObserveTests" }?.exclude = [
         "Binding", "Delivery", "DeliveryArticleTests.swift", "Derivation", "MigrationTests.swift",
         "Testing", "Transaction",
