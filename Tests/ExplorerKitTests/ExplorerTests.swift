@@ -102,6 +102,23 @@ struct ExplorerTests {
         #expect(throws: Exploration.Divergence.self) { try exploration.search(RandomWalk(seed: 1, runs: 1_000)) }
     }
 
+    @Test("The captures of a started thread are destroyed before another thread runs")
+    func captures() throws {
+        final class Capture: Sendable {
+            let states: Shared<[ScheduledThread.State]>
+            init(_ states: Shared<[ScheduledThread.State]>) { self.states = states }
+            deinit { states.value.append(ScheduledThread.current?.state ?? .idle) }
+        }
+        let states = Shared<[ScheduledThread.State]>([])
+        try explore(.preemptions(1)) { run in
+            run.thread("starts") {
+                let capture = Capture(states)
+                _ = ExploredThread.start { withExtendedLifetime(capture) { exploredStep("step") } }
+            }
+        }
+        #expect(!states.value.isEmpty && states.value.allSatisfy { $0 == .ready })
+    }
+
     @Test("Omitted operations are not run")
     func omissions() throws {
         let order = Shared<[Int]>([])
