@@ -40,7 +40,7 @@ extension HTMLReport {
         }
         return section(
             "Over time",
-            "<p class=\"soft\">Seconds since the begin; the grounds alternate with the scenarios.</p><div class=\"charts few\">\(charts.joined(separator: "\n"))</div>"
+            "<p class=\"soft\">Seconds since the start. The background alternates with the scenarios.</p><div class=\"charts few\">\(charts.joined(separator: "\n"))</div>"
         )
     }
 

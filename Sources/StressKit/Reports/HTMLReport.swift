@@ -141,8 +141,10 @@ package enum HTMLReport {
                     ? "<span class=\"bad\">\(invariant.escaped)</span>" : invariant.escaped
             }
             let windows = row.windows.map { "\($0.name.escaped): \(Format.count($0.hits))" }
+            // A scenario of a user's test names no promises.
+            let title = row.promises.isEmpty ? "windows" : row.promises.joined(separator: " ")
             return """
-                <tr><th>\(row.name.escaped)<details><summary class="soft">\(row.promises.joined(separator: " "))</summary>\
+                <tr><th>\(row.name.escaped)<details><summary class="soft">\(title)</summary>\
                 <p>\(invariants.joined(separator: ", "))</p><p class="soft">\(windows.joined(separator: "; "))</p></details></th>\
                 <td>\(verdict(row.verdict.text, isGood: row.verdict == .pass, isDoubt: isDoubt))</td>\
                 <td class="number">\(Format.count(row.operations))</td><td class="number">\(Format.count(row.checks))</td>\
