@@ -3,21 +3,30 @@
 import Glibc
 import Synchronization
 
+/// What a worker's thread counts. It is reached by its address: another module would have each
+/// access to a property of a class checked for exclusivity, and that costs as much as an operation.
+@usableFromInline struct WorkerCounts {
+    @usableFromInline var generator: Generator
+    @usableFromInline var operations: UInt64 = 0
+    @usableFromInline var checks: UInt64 = 0
+    @usableFromInline var windows: [UInt64]
+    @usableFromInline var depth = 0
+    /// When the last operation began.
+    @usableFromInline var operationStart: UInt64 = 0
+}
+
 /// A thread of a round, and what it has done: plain memory of its own, merged when it has ended.
 ///
 /// Only the thread itself calls its methods, but for those that say otherwise. A checker that
 /// counted in shared atomics would add the very fences whose absence it looks for; these methods
 /// order nothing.
-public final class Worker: @unchecked Sendable {
+@safe public final class Worker: @unchecked Sendable {
     // Unchecked: one thread uses it; others read it after joining that thread, but for the atomics.
 
     /// The thread's number in its round, from 0.
     public let index: Int
     /// The round that it works in.
     public let round: Round
-    /// Chooses the thread's operations. The seed, the round and ``index`` determine its numbers,
-    /// however the thread is delayed.
-    public var generator: Generator
     /// Chooses the thread's delays.
     package var dice: Generator
     /// When it may starve next.
@@ -25,21 +34,14 @@ public final class Worker: @unchecked Sendable {
     /// When it may be delayed at an injection point next.
     var nextDelay: UInt64 = 0
 
-    /// How many operations the thread has begun in this round.
-    public internal(set) var operations: UInt64 = 0
-    @usableFromInline package var checks: UInt64 = 0
-    @usableFromInline package var windows: [UInt64]
+    /// Never replaced, and freed with the worker.
+    @usableFromInline let counts: UnsafeMutablePointer<WorkerCounts>
+    /// The host's record of the worker, and the object that keeps its memory.
+    package var hostRecord: (memory: UnsafeMutableRawPointer, owner: AnyObject)?
     package private(set) var latencies: [(name: StaticString, histogram: Histogram)] = []
-
-    /// How deep this thread is inside callbacks.
-    package var depth = 0
-    /// The host's addition to a worker.
-    package var companion: AnyObject?
 
     /// The last events of the thread.
     @usableFromInline package let events = EventRing()
-    /// When its last operation began.
-    @usableFromInline package internal(set) var operationStart: UInt64 = 0
 
     /// Counts the thread's steps, for the watchdog.
     package let heartbeat = Atomic<UInt64>(0)
@@ -48,20 +50,57 @@ public final class Worker: @unchecked Sendable {
     package init(index: Int, round: Round) {
         self.index = index
         self.round = round
-        generator = Generator(seed: round.seed, stream: UInt64(index) + 1)
         dice = Generator(seed: ~round.seed, stream: UInt64(index) + 1)
-        windows = Array(repeating: 0, count: round.scenario.windows.count)
+        unsafe counts = .allocate(capacity: 1)
+        unsafe counts.initialize(
+            to: WorkerCounts(
+                generator: Generator(seed: round.seed, stream: UInt64(index) + 1),
+                windows: Array(repeating: 0, count: round.scenario.windows.count)
+            )
+        )
+    }
+
+    deinit {
+        unsafe counts.deinitialize(count: 1)
+        unsafe counts.deallocate()
+    }
+
+    // Safe, all: see `counts`.
+
+    /// Chooses the thread's operations. The seed, the round and ``index`` determine its numbers,
+    /// however the thread is delayed.
+    @inlinable public var generator: Generator {
+        get { unsafe counts.pointee.generator }
+        _modify { yield unsafe &counts.pointee.generator }
+    }
+
+    /// How many operations the thread has begun in this round.
+    @inlinable public var operations: UInt64 { unsafe counts.pointee.operations }
+
+    @inlinable package var checks: UInt64 {
+        get { unsafe counts.pointee.checks }
+        set { unsafe counts.pointee.checks = newValue }
+    }
+
+    /// How often each window was hit.
+    package var windows: [UInt64] { unsafe counts.pointee.windows }
+
+    /// How deep this thread is inside callbacks.
+    @inlinable package var depth: Int {
+        get { unsafe counts.pointee.depth }
+        set { unsafe counts.pointee.depth = newValue }
     }
 
     // MARK: The calling thread's
 
-    private static let key: pthread_key_t = {
+    @usableFromInline static let key: pthread_key_t = {
         var key = pthread_key_t()
         guard unsafe pthread_key_create(&key, nil) == 0 else { harnessFailure("no thread-specific key is left") }
         return key
     }()
 
     /// The calling thread's worker; nil on threads that no round has started.
+    @inlinable
     public static var current: Worker? {
         // Safe: `attach` keeps the worker for as long as it is set.
         guard let worker = unsafe pthread_getspecific(key) else { return nil }
@@ -83,19 +122,22 @@ public final class Worker: @unchecked Sendable {
     ///
     /// - Parameter name: A literal.
     public func begin(_ name: StaticString) {
-        operations &+= 1
-        operationStart = nanoseconds()
-        events.note(name, operations, at: operationStart)
+        let now = nanoseconds()
+        unsafe counts.pointee.operations &+= 1
+        unsafe counts.pointee.operationStart = now
+        events.note(name, operations, at: now)
         step.store(UInt(bitPattern: unsafe name.utf8Start), ordering: .relaxed)
         heartbeat.store(heartbeat.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
-        round.perturbation.reachedStep(self, name, at: operationStart)
+        round.perturbation.reachedStep(self, name, at: now)
     }
 
     /// Notes what happens within an operation, for reports of failures.
     ///
     /// - Parameter name: A literal.
     @inlinable @inline(__always)
-    public func note(_ name: StaticString, _ number: UInt64) { events.note(name, number, at: operationStart) }
+    public func note(_ name: StaticString, _ number: UInt64) {
+        events.note(name, number, at: unsafe counts.pointee.operationStart)
+    }
 
     /// The step that the thread is at. Any thread.
     package var currentStep: String {
@@ -123,7 +165,7 @@ public final class Worker: @unchecked Sendable {
 
     /// Counts an event by the index of its window.
     @inlinable
-    package func hit(_ window: Int) { windows[window] &+= 1 }
+    package func hit(_ window: Int) { unsafe counts.pointee.windows[window] &+= 1 }
 
     /// Counts an event without which a pass means nothing.
     ///

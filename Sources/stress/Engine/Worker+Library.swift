@@ -18,7 +18,7 @@ struct PassRecord {
 }
 
 /// A worker's record of the library.
-private final class Companion {
+private struct LibraryRecord {
     /// Closures that the thread has made.
     var closures: UInt64 = 0
     /// The record of the pass that this thread is in.
@@ -28,57 +28,69 @@ private final class Companion {
     /// The closure whose destruction this thread has asked for by `cancelAndWait`.
     var waitsFor: ProbeReference?
     var notifications: UInt64 = 0
+
+    /// Keeps the memory of a record. A callback notes something in it many times, so it is reached
+    /// by its address: references would be counted.
+    @safe final class Owner {
+        let memory = UnsafeMutablePointer<LibraryRecord>.allocate(capacity: 1)
+
+        init() { unsafe memory.initialize(to: LibraryRecord()) }
+
+        deinit {
+            unsafe memory.deinitialize(count: 1)
+            unsafe memory.deallocate()
+        }
+    }
 }
 
 extension Worker {
-    private var own: Companion {
-        if let companion {
-            // Safe: nothing else is stored there.
-            return unsafe unsafeDowncast(companion, to: Companion.self)
+    /// Safe to use while the worker lives: the worker keeps the owner of the memory.
+    @unsafe private var own: UnsafeMutablePointer<LibraryRecord> {
+        if let memory = unsafe hostRecord?.memory {
+            // Nothing else is stored there.
+            return unsafe memory.assumingMemoryBound(to: LibraryRecord.self)
         }
-        let made = Companion()
-        companion = made
-        return made
+        let owner = LibraryRecord.Owner()
+        unsafe hostRecord = (UnsafeMutableRawPointer(owner.memory), owner)
+        return unsafe owner.memory
     }
 
     var pass: PassRecord {
-        get { own.pass }
-        _modify { yield &own.pass }
+        get { unsafe own.pointee.pass }
+        _modify { yield unsafe &own.pointee.pass }
     }
 
     var snapshotsHeldOff: UInt64 {
-        get { own.snapshotsHeldOff }
-        set { own.snapshotsHeldOff = newValue }
+        get { unsafe own.pointee.snapshotsHeldOff }
+        set { unsafe own.pointee.snapshotsHeldOff = newValue }
     }
 
     var waitsFor: ProbeReference? {
-        get { own.waitsFor }
-        set { own.waitsFor = newValue }
+        get { unsafe own.pointee.waitsFor }
+        set { unsafe own.pointee.waitsFor = newValue }
     }
 
     /// A number that no other closure of the run has.
     func uniqueSerial() -> UInt64 {
-        own.closures += 1
-        return UInt64(index + 1) << 40 | own.closures
+        unsafe own.pointee.closures += 1
+        return unsafe UInt64(index + 1) << 40 | own.pointee.closures
     }
 
     /// Notifies as one pass, and returns what the pass has met.
     @discardableResult
     func pass(_ registry: ObserverRegistry<UInt64>, watching probe: ProbeReference? = nil) -> PassRecord {
-        let own = own
-        let outer = own.pass
-        defer { own.pass = outer }
-        own.pass = PassRecord()
-        own.pass.watched = probe?.serial ?? 0
+        let outer = pass
+        defer { pass = outer }
+        pass = PassRecord()
+        pass.watched = probe?.serial ?? 0
         notify(registry, operations)
-        return own.pass
+        return pass
     }
 
     /// Notifies, and measures every sixteenth time.
     func notify<Event>(_ registry: ObserverRegistry<Event>, _ event: Event) {
-        let own = own
-        own.notifications &+= 1
-        guard own.notifications & 15 == 0, depth == 0 else { return registry.notify(event) }
+        unsafe own.pointee.notifications &+= 1
+        guard unsafe own.pointee.notifications & 15 == 0, depth == 0 else { return registry.notify(event) }
         measure("notify") { registry.notify(event) }
     }
 
