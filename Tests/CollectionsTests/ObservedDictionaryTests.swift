@@ -270,7 +270,8 @@ struct ObservedDictionaryTests {
                             for _ in 0..<(random.next() % 50) { await Task.yield() }
                             // Whatever it has received last, it was the value of some moment since.
                             let snapshot = element.snapshot()
-                            if latest.version == snapshot.version { #expect(latest.value == snapshot.value) }
+                            let last = latest.last
+                            if last.version == snapshot.version { #expect(last.value == snapshot.value) }
                             await token.cancelAndWait()
                         }
                     }
@@ -319,8 +320,9 @@ struct ObservedDictionaryTests {
 private final class LatestValue: Sendable {
     private let latest = Mutex<(version: UInt64, value: Int?)>((0, nil))
 
-    var version: UInt64 { latest.withLock { $0.version } }
-    var value: Int? { latest.withLock { $0.value } }
+    /// Both are of one change.
+    var last: (version: UInt64, value: Int?) { latest.withLock { $0 } }
+    var value: Int? { last.value }
 
     func note(_ change: Change<Int?>) {
         latest.withLock { if change.version >= $0.version { $0 = (change.version, change.new) } }
