@@ -5,7 +5,7 @@ import Synchronization
 
 /// What a worker's thread counts. It is reached by its address: another module would have each
 /// access to a property of a class checked for exclusivity, and that costs as much as an operation.
-@usableFromInline struct WorkerCounts {
+@safe @usableFromInline struct WorkerCounts {
     @usableFromInline var generator: Generator
     @usableFromInline var operations: UInt64 = 0
     @usableFromInline var checks: UInt64 = 0
@@ -13,6 +13,8 @@ import Synchronization
     @usableFromInline var depth = 0
     /// When the last operation began.
     @usableFromInline var operationStart: UInt64 = 0
+    /// Where the host keeps its record of the worker.
+    @usableFromInline var hostRecord: UnsafeMutableRawPointer?
 }
 
 /// A thread of a round, and what it has done: plain memory of its own, merged when it has ended.
@@ -36,8 +38,8 @@ import Synchronization
 
     /// Never replaced, and freed with the worker.
     @usableFromInline let counts: UnsafeMutablePointer<WorkerCounts>
-    /// The host's record of the worker, and the object that keeps its memory.
-    package var hostRecord: (memory: UnsafeMutableRawPointer, owner: AnyObject)?
+    /// Keeps the memory of the host's record.
+    private var hostOwner: AnyObject?
     package private(set) var latencies: [(name: StaticString, histogram: Histogram)] = []
 
     /// The last events of the thread.
@@ -89,6 +91,15 @@ import Synchronization
     @inlinable package var depth: Int {
         get { unsafe counts.pointee.depth }
         set { unsafe counts.pointee.depth = newValue }
+    }
+
+    /// The host's record of the worker, if it has made one.
+    @inlinable package var hostRecord: UnsafeMutableRawPointer? { unsafe counts.pointee.hostRecord }
+
+    /// - Parameter owner: Lives as long as the worker, and frees the memory.
+    package func setHostRecord(_ memory: UnsafeMutableRawPointer, of owner: AnyObject) {
+        unsafe counts.pointee.hostRecord = memory
+        hostOwner = owner
     }
 
     // MARK: The calling thread's

@@ -46,12 +46,12 @@ private struct LibraryRecord {
 extension Worker {
     /// Safe to use while the worker lives: the worker keeps the owner of the memory.
     @unsafe private var own: UnsafeMutablePointer<LibraryRecord> {
-        if let memory = unsafe hostRecord?.memory {
+        if let memory = unsafe hostRecord {
             // Nothing else is stored there.
             return unsafe memory.assumingMemoryBound(to: LibraryRecord.self)
         }
         let owner = LibraryRecord.Owner()
-        unsafe hostRecord = (UnsafeMutableRawPointer(owner.memory), owner)
+        unsafe setHostRecord(owner.memory, of: owner)
         return unsafe owner.memory
     }
 
