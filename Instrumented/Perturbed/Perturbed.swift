@@ -7,8 +7,8 @@ import Synchronization
 /// library asks for: in the copy that `Scripts/perturbed.sh` makes.
 ///
 /// The environment chooses the kinds (`PERTURB`) and the seed (`PERTURB_SEED`), and standard error
-/// has both before anything is disturbed. In every 5 ms another fifth of the injection points is
-/// hot: a thread that reaches one is delayed there now and then. The seed chooses the points and
+/// has both before anything is disturbed. In every millisecond another third of the injection points
+/// is hot: a thread that reaches one is delayed there now and then. The seed chooses the points and
 /// the delays; the system still decides which thread is where.
 internal struct Perturbed: Sendable {
     static let ofProcess = Perturbed()
@@ -73,9 +73,9 @@ internal struct Perturbed: Sendable {
         let now = Self.nanoseconds
         guard now >= Self.nextDelay.load(ordering: .relaxed), isHot(point, at: now) else { return }
         delay(roll())
-        // A thread in four may be delayed at a time, so that long tests end.
+        // Half of the time is without delays, so that long tests end.
         let end = Self.nanoseconds
-        if end - now > 20_000 { Self.nextDelay.store(end + 3 * (end - now), ordering: .relaxed) }
+        if end - now > 20_000 { Self.nextDelay.store(end + (end - now), ordering: .relaxed) }
     }
 
     func refusesThread() -> Bool { kinds.contains(.noThread) && roll() % 4 != 0 }
@@ -88,12 +88,12 @@ internal struct Perturbed: Sendable {
     }
 
     private func isHot(_ point: StaticString, at now: UInt64) -> Bool {
-        var hash = seed ^ now / 5_000_000
+        var hash = seed ^ now / 1_000_000
         // Safe: the name lives as long as the program.
         for byte in unsafe UnsafeBufferPointer(start: point.utf8Start, count: point.utf8CodeUnitCount) {
             hash = (hash ^ UInt64(byte)) &* 0x100_0000_01B3
         }
-        return Self.mix(hash) % 5 == 0
+        return Self.mix(hash) % 3 == 0
     }
 
     private func delay(_ dice: UInt64) {
@@ -103,7 +103,7 @@ internal struct Perturbed: Sendable {
         case 0..<20 where kinds.contains(.stall):
             let end = Self.nanoseconds + 100 + length % 20_000
             while Self.nanoseconds < end {}
-        case 20..<40 where kinds.contains(.stall): usleep(50 + UInt32(length % 100))
+        case 20..<40 where kinds.contains(.stall): usleep(50 + UInt32(length % 200))
         case 40..<43 where kinds.contains(.stall): usleep(1_000 + UInt32(length % 1_000))
         case 50..<80 where kinds.contains(.yield): sched_yield()
         default: break

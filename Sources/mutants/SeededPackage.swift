@@ -34,6 +34,10 @@ struct SeededPackage {
             guard let text = try? String(contentsOfFile: "\(package)/\(file)", encoding: .utf8) else {
                 throw Failure("\(edits[0].origin): the package has no file \(file)")
             }
+            // The copy has the link, too: its file would be the original.
+            if URL(fileURLWithPath: "\(package)/\(file)").resolvingSymlinksInPath().path != "\(package)/\(file)" {
+                throw Failure("\(edits[0].origin): \(file) is behind a link")
+            }
             try edit(file, text, edits)
         }
         for target in targets {

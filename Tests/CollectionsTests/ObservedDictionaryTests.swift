@@ -98,6 +98,26 @@ struct ObservedDictionaryTests {
         #expect(!token.isActive)
     }
 
+    @Test("Observations of keys end with the dictionary, also if its contents live on (P12)")
+    func contentsLiveOn() async throws {
+        var flags: ObservedDictionary<String, Int>? = ObservedDictionary(["a": 1])
+        let contents = flags!.contents
+        let token = flags!["a"].observe { _ in }
+        flags = nil
+        try await whenQuiet()
+        #expect(!token.isActive)
+        withExtendedLifetime(contents) {}
+    }
+
+    @Test("A key begins with a later change that was announced before its property was made (P4)")
+    func early() {
+        for (announced, expected) in [(UInt64(7), 5), (2, 1)] {
+            let source = ElementSource<Int>()
+            #expect(source.state(for: 5, at: announced) == nil)
+            #expect(source.property(1, 3).snapshot() == (expected, max(announced, 3)))
+        }
+    }
+
     @Test("A key may be observed in the body of another property's modify (P5)")
     func insideBody() throws {
         let flags = ObservedDictionary(["a": 1])

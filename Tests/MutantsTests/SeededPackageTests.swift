@@ -80,6 +80,9 @@ struct SeededPackageTests {
         #expect(
             toy.refusal() == "Bugs/Toy.txt:2: Other/Toy.swift is not below Sources/TARGET, where a target's files are"
         )
+        try FileManager.default.createSymbolicLink(atPath: toy.path + "/Sources/Link", withDestinationPath: "Toy")
+        try toy.write("Bugs/Toy.txt", "file Sources/Link/Toy.swift\n    bug instead of a + b: b\n        a")
+        #expect(toy.refusal() == "Bugs/Toy.txt:2: Sources/Link/Toy.swift is behind a link")
         try toy.write("Bugs/Toy.txt", "file Sources/Toy/Toy.swift\n    bug instead of a + b: b\n        a")
         try toy.write("Sources/Toy/SeededBug.swift", "")
         #expect(toy.refusal() == "the package has a file Sources/Toy/SeededBug.swift")

@@ -26,6 +26,8 @@ struct Perturbed {
         try PackageCopy(of: package, in: copy).renew([:]) { manifest in
             redirect(manifest, on: root, of: package, to: library.folder)
         }
+        // SwiftPM looks for new and lost files of a dependency only if the manifest is newer.
+        try FileManager.default.setAttributes([.modificationDate: Date()], ofItemAtPath: copy + "/Package.swift")
         return copy
     }
 
