@@ -7,9 +7,9 @@ import Synchronization
 /// library asks for: in the copy that `Scripts/perturbed.sh` makes.
 ///
 /// The environment chooses the kinds (`PERTURB`) and the seed (`PERTURB_SEED`), and standard error
-/// has both before anything is disturbed. In every millisecond another third of the injection points
-/// is hot: a thread that reaches one is delayed there now and then. The seed chooses the points and
-/// the delays; the system still decides which thread is where.
+/// has both before anything is disturbed. In every millisecond another third of the injection
+/// points is hot: a thread that reaches one is delayed there now and then. The seed chooses the
+/// points and the delays; the system still decides which thread is where.
 internal struct Perturbed: Sendable {
     static let ofProcess = Perturbed()
 
