@@ -3,8 +3,9 @@
 import Glibc
 import Synchronization
 
-/// What a worker's thread counts. It is reached by its address: another module would have each
-/// access to a property of a class checked for exclusivity, and that costs as much as an operation.
+/// The counts of a worker's thread. They are reached by their address: another module would have
+/// each access to a property of a class checked for exclusivity, which costs as much as an
+/// operation.
 @safe @usableFromInline struct WorkerCounts {
     @usableFromInline var generator: Generator
     @usableFromInline var operations: UInt64 = 0
