@@ -109,7 +109,7 @@ extension Rounds.StressTests {
         let text = try #require(failure).description
         #expect(text.hasPrefix("toy.first is violated (thread 1): thread 1"))
         #expect(text.contains("look 1") && text.contains("found 7"))
-        #expect(text.contains("STRESS_SEED=42 swift test --filter 'described'"))
+        #expect(text.contains("`STRESS_SEED=42 swift test`"))
     }
 
     @Test("A seed that is given again draws the same workload")
@@ -152,6 +152,7 @@ extension Rounds.StressTests {
                 round.load { worker in
                     worker.begin("go on")
                     guard worker.index == 1 else { return }
+                    worker.check(false, "toy.reason", "the other thread is late")
                     worker.begin("wait for nothing")
                     DispatchSemaphore(value: 0).wait()
                 }
@@ -159,6 +160,36 @@ extension Rounds.StressTests {
         }
         let dump = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
         #expect(dump.contains("HANG hanging: seed") && dump.contains("at wait for nothing"))
+        #expect(dump.contains("before that, toy.reason was violated: the other thread is late"))
+    }
+
+    @Test("A crash names the run, its seed and the thread's last event")
+    func crash() async {
+        let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+            try stress("crashing", threads: 1, for: .seconds(5), seed: 42) { round in
+                round.load { worker in
+                    worker.begin("reach too far")
+                    fatalError("planted")
+                }
+            }
+        }
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(text.contains("scenario crashing, seed 42") && text.contains("reach too far"))
+    }
+
+    @Test("Each load of a round takes its length")
+    func loads() throws {
+        #expect(throws: StressFailure.self) {
+            try stress("two loads", threads: 2, for: .milliseconds(300)) { round in
+                round.load { worker in worker.begin("first") }
+                round.load { worker in worker.check(false, "toy.second", "wrong") }
+            }
+        }
+    }
+
+    @Test("A run that does nothing fails")
+    func nothing() {
+        #expect(throws: StressFailure.self) { try stress("idle", for: .milliseconds(100)) { _ in } }
     }
 
     @Test("The calls of a process write one report where the environment asks for it")

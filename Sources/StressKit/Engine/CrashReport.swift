@@ -22,6 +22,31 @@ package enum CrashReport {
         for (number, _) in signals { signal(number, reportCrash) }
     }
 
+    /// Runs `body` with handlers that report a crash and then leave it to the handlers of before,
+    /// such as the runtime's, which prints a backtrace.
+    static func during<Result>(_ name: String, seed number: UInt64, _ body: () throws -> Result) rethrows -> Result {
+        guard Sanitizer.current == nil else { return try body() }
+        enter(name)
+        // Safe: one run of the process at a time; a handler only reads them.
+        unsafe seed = strdup("\(number)")
+        for (index, (number, _)) in signals.enumerated() {
+            var action = sigaction()
+            unsafe action.__sigaction_handler.sa_handler = reportAndPassOn
+            // The runtime's handler needs the alternate stack that the threads may have.
+            action.sa_flags = Int32(SA_ONSTACK)
+            unsafe sigaction(number, &action, &previous[index])
+        }
+        defer { restore() }
+        return try body()
+    }
+
+    nonisolated(unsafe) private static var previous = Array(repeating: sigaction(), count: signals.count)
+
+    /// Puts the handlers of before back.
+    fileprivate static func restore() {
+        for (index, (number, _)) in signals.enumerated() { unsafe sigaction(number, &previous[index], nil) }
+    }
+
     /// Names the scenario that runs from now on. The copy stays: a handler may be reading it.
     package static func enter(_ name: String) {
         scenario.store(UInt(bitPattern: unsafe strdup(name)), ordering: .releasing)
@@ -53,6 +78,13 @@ package enum CrashReport {
         // Safe: ends with a zero byte.
         if let text = unsafe text { _ = unsafe Glibc.write(STDERR_FILENO, text, strlen(text)) }
     }
+}
+
+/// The signal handler of a run in a test. When it returns, the instruction traps again, and `abort`
+/// raises its signal again.
+private func reportAndPassOn(_ number: Int32) {
+    CrashReport.restore()
+    CrashReport.report(number)
 }
 
 /// The signal handler: it allocates nothing, and takes no lock.

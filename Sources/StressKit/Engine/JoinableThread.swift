@@ -51,7 +51,10 @@ package func concurrently(_ count: Int, _ body: @escaping @Sendable (Int) -> Voi
 }
 
 /// Twice to four times the cores, so that threads are interrupted everywhere.
-package var usualThreads: Int { max(4, 3 * Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
+package var usualThreads: Int { max(4, 3 * processorCount) }
+
+/// How many processors the system has online.
+package var processorCount: Int { Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 
 /// The calling thread's number; no other thread has it.
 func threadNumber() -> UInt { UInt(pthread_self()) }

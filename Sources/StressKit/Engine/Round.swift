@@ -18,7 +18,9 @@ public final class Round: @unchecked Sendable {
     /// How many checks there were besides the workers'.
     private let checkCount = Atomic<UInt64>(0)
 
-    private let deadline: UInt64
+    private let length: UInt64
+    /// When the present load ends. Relaxed: a thread that sees it later stops later.
+    private let deadline: Atomic<UInt64>
     private let isStopped = Atomic<Bool>(false)
     package let host: RunHost
     /// The host's record of the round's begin.
@@ -35,22 +37,24 @@ public final class Round: @unchecked Sendable {
     ) {
         (self.scenario, self.seed, self.threads) = (scenario, seed, threads)
         (self.violations, self.perturbation, self.host) = (violations, perturbation, host)
-        deadline = nanoseconds() + UInt64(duration.seconds * 1e9)
+        length = UInt64(duration.seconds * 1e9)
+        deadline = Atomic(nanoseconds() + length)
         context = host.roundBegins()
     }
 
-    /// Whether the threads should stop: the time is up, or something was violated. Any thread; a
-    /// body that loops itself asks it.
+    /// Whether the threads should stop: the time of the load is up, or something was violated. Any
+    /// thread; a body that loops itself asks it.
     public var isOver: Bool {
         // Relaxed: a thread that sees it later stops later.
         if isStopped.load(ordering: .relaxed) { return true }
-        guard nanoseconds() >= deadline || !violations.isEmpty else { return false }
+        guard nanoseconds() >= deadline.load(ordering: .relaxed) || !violations.isEmpty else { return false }
         isStopped.store(true, ordering: .relaxed)
         return true
     }
 
-    /// Runs `body` on ``threads`` threads over and over until the round is over, and returns when
-    /// all threads have ended. The thread that runs the round calls it, as often as it wants.
+    /// Runs `body` on ``threads`` threads over and over for the length of a round, and returns when
+    /// all threads have ended. The thread that runs the round calls it, as often as it wants. After
+    /// a violation it returns at once.
     public func load(_ body: @escaping @Sendable (Worker) -> Void) {
         load([Role(threads: threads, body)])
     }
@@ -66,8 +70,10 @@ public final class Round: @unchecked Sendable {
         }
     }
 
-    /// Runs several roles at once, each on its own number of threads, until the round is over.
+    /// Runs several roles at once, each on its own number of threads, for the length of a round.
     public func load(_ roles: [Role]) {
+        deadline.store(nanoseconds() + length, ordering: .relaxed)
+        isStopped.store(false, ordering: .relaxed)
         var team: [(Worker, @Sendable (Worker) -> Void)] = []
         for role in roles {
             for _ in 0..<role.threads {

@@ -85,6 +85,10 @@ package final class Watchdog: Sendable {
             )
             lines.append(worker.lastEvents(4, before: now).text)
         }
+        // A violation may be why a thread waits for ever, and is not reported otherwise.
+        for violation in round?.violations.summary.first ?? [] {
+            lines.append("  before that, \(violation.invariant) was violated: \(violation.message)")
+        }
         lines.append(WaitInVain.text)
         return lines.joined(separator: "\n")
     }

@@ -104,7 +104,14 @@ private final class Meeting: Sendable {
     private let arrived = Atomic<Int>(0)
     private let round = Atomic<Int>(0)
 
-    package init(of size: Int) { self.size = size }
+    /// Threads that spin go on together, so that their operations overlap. Where there are more
+    /// threads than processors, one that spins keeps the others from coming.
+    private let mostSpins: Int
+
+    package init(of size: Int) {
+        self.size = size
+        mostSpins = size <= processorCount ? 5_000 : 200
+    }
 
     package func join() {
         // Relaxed: this thread's own last round, which cannot end without it.
@@ -121,7 +128,7 @@ private final class Meeting: Sendable {
         // Acquire: pairs with the release above.
         while round.load(ordering: .acquiring) == present {
             spins += 1
-            if spins > 200 { sched_yield() }
+            if spins > mostSpins { sched_yield() }
         }
     }
 }

@@ -19,7 +19,8 @@
 ///
 /// - Parameters:
 ///   - specification: How the object behaves if operations follow one another.
-///   - threads: 2 to 8.
+///   - threads: 2 to 8; by default one for each processor, 4 at most. With more, operations seldom
+///     overlap.
 ///   - operations: Operations of each thread in a history; 64 together at most.
 ///   - duration: How long histories are recorded.
 ///   - histories: The most that are recorded; without limit by default.
@@ -36,7 +37,7 @@
 public func linearizable<Object, Specification: SequentialSpecification>(
     _ name: String = #function,
     as specification: Specification.Type,
-    threads: Int = 3,
+    threads: Int? = nil,
     operations: Int = 6,
     for duration: Duration = .seconds(5),
     histories: Int = .max,
@@ -44,6 +45,7 @@ public func linearizable<Object, Specification: SequentialSpecification>(
     of make: @escaping @Sendable () -> Object,
     _ perform: @escaping @Sendable (_ object: Object, _ step: inout HistoryStep) -> Specification.Operation
 ) throws -> HistorySummary {
+    let threads = threads ?? min(4, max(2, processorCount))
     precondition((2...8).contains(threads), "a history has 2 to 8 threads")
     precondition(operations > 0 && threads * operations <= 64, "a history has 1 to 64 operations")
     let subject = HistorySubject(name: name, summary: "") { threads in
@@ -58,7 +60,9 @@ public func linearizable<Object, Specification: SequentialSpecification>(
             operations: operations,
             seed: seed
         )
-        return UserPoints.withPoints(of: nil) { HistoryRecorder(subject, plan).run() }
+        return CrashReport.during(name, seed: seed) {
+            UserPoints.withPoints(of: nil) { HistoryRecorder(subject, plan).run() }
+        }
     }
     let summary = HistorySummary(
         seed: seed,
