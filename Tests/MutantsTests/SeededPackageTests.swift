@@ -88,6 +88,25 @@ struct SeededPackageTests {
         #expect(toy.refusal() == "the package has a file Sources/Toy/SeededBug.swift")
     }
 
+    @Test("Text at the top and at the end of a file", arguments: ["\n", ""])
+    func wholeFile(ending: String) throws {
+        let toy = try ToyPackage(
+            edits: """
+                bug elsewhere: b
+                file Sources/Toy/One.swift
+                in the file
+                    insert at the top
+                        import Foundation
+                    insert at the end
+                        let two = 2
+                """
+        )
+        try toy.write("Sources/Toy/One.swift", "let one = 1" + ending)
+        try toy.seeded().write()
+        let code = toy.copied("Sources/Toy/One.edited.swift")?.split(separator: "\n").filter { !$0.hasPrefix("#") }
+        #expect(code == ["import Foundation", "let one = 1", "let two = 2"])
+    }
+
     @Test("A program's main file keeps its name")
     func mainFile() throws {
         let toy = try ToyPackage(

@@ -34,7 +34,9 @@ struct Check: Sendable {
         Check("api", "the public API, written down and released", "[--write | --record VERSION]", run: PublicAPI.check),
         Check("docs", "the documentation is complete, without a warning", "[OUTPUT]", run: Documentation.check),
         Check("instrument", "makes the instrumented copy of the library", of: Instrumented.write),
-        Check("perturb", "copies a package, with the perturbed library below it", "PACKAGE", run: Perturbed.write),
+        Check("perturb", "copies a package, with the perturbed library below it", "PACKAGE") {
+            try Perturbed.write($0)
+        },
         Check("models", "the models, with Spin", "[--names | [--json FILE] [PATTERN]]", run: Models.check),
     ]
 }

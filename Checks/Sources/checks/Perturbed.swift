@@ -9,18 +9,21 @@ import Foundation
 struct Perturbed {
     private static let (edits, added) = ("Instrumented/Perturbed/", "Instrumented/Perturbed/Perturbed.swift")
 
-    static func write(_ arguments: [String]) throws -> String {
+    static func write(
+        _ arguments: [String],
+        root: String = FileManager.default.currentDirectoryPath
+    ) throws -> String {
         guard arguments.count == 1 else { throw Failure("which package?", code: 2) }
-        let root = URL(fileURLWithPath: FileManager.default.currentDirectoryPath).resolvingSymlinksInPath().path
+        let root = URL(fileURLWithPath: root).resolvingSymlinksInPath().path
         let package = URL(fileURLWithPath: arguments[0]).resolvingSymlinksInPath().path
         guard let manifest = try? String(contentsOfFile: package + "/Package.swift", encoding: .utf8) else {
             throw Failure("\(package) has no Package.swift", code: 2)
         }
-        guard let name = dependencies(in: manifest, on: root, of: package).first?.name else {
+        if dependencies(in: manifest, on: root, of: package).isEmpty {
             throw Failure("\(package)/Package.swift: no dependency on ConcurrentObserve", code: 2)
         }
         let folder = "\(package)/.build/perturbed"
-        let library = PackageCopy(of: root, in: "\(folder)/\(name)")
+        let library = PackageCopy(of: root, in: "\(folder)/ConcurrentObserve")
         try library.renew(changes(Checkout(root: URL(fileURLWithPath: root))))
         let copy = "\(folder)/\((package as NSString).lastPathComponent)"
         try PackageCopy(of: package, in: copy).renew([:]) { manifest in
@@ -45,12 +48,12 @@ struct Perturbed {
         return originals.reduce(into: files.mapValues(Optional.some)) { if files[$1] == nil { $0[$1] = .some(nil) } }
     }
 
-    /// A manifest whose dependency on the library is the one on a copy, with the same traits.
+    /// A manifest whose dependency on the library is the one on a copy, by the same name.
     static func redirect(_ manifest: String, on root: String, of package: String, to copy: String) -> String {
         var text = manifest
         for call in dependencies(in: manifest, on: root, of: package).reversed() {
             let traits = manifest[call.range].firstMatch(of: /,\s*traits:\s*\[.*\]/.dotMatchesNewlines())?.output ?? ""
-            text.replaceSubrange(call.range, with: ".package(path: \"\(copy)\"\(traits))")
+            text.replaceSubrange(call.range, with: ".package(name: \"\(call.name)\", path: \"\(copy)\"\(traits))")
         }
         return text
     }
@@ -71,14 +74,14 @@ struct Perturbed {
                 }),
                 let place = manifest[start.upperBound..<end].firstMatch(of: /(url|path):\s*"([^"]+)"/)
             else { return nil }
-            let name = place.2.split(separator: "/").last.map {
-                $0.hasSuffix(".git") ? String($0.dropLast(4)) : String($0)
-            }
             let path = URL(fileURLWithPath: String(place.2), relativeTo: URL(fileURLWithPath: package + "/"))
+            let last = place.1 == "path" ? path.standardizedFileURL.lastPathComponent : path.lastPathComponent
+            let identity = last.hasSuffix(".git") ? String(last.dropLast(4)) : last
             let isLibrary =
-                name?.lowercased() == "concurrentobserve"
+                identity.lowercased() == "concurrentobserve"
                 || place.1 == "path" && path.resolvingSymlinksInPath().path == root
-            return isLibrary ? name.map { (start.lowerBound..<manifest.index(after: end), $0) } : nil
+            let name = manifest[start.upperBound..<end].prefixMatch(of: /\s*name:\s*"([^"]+)"/)?.1
+            return isLibrary ? (start.lowerBound..<manifest.index(after: end), name.map(String.init) ?? identity) : nil
         }
     }
 }

@@ -8,17 +8,21 @@ import Testing
 @Suite("A user's package over the perturbed library")
 struct PerturbedTests {
     @Test(
-        "A manifest's dependency becomes the one on the copy, with its traits; others stay",
+        "A manifest's dependency becomes the one on the copy, with its name and traits; others stay",
         arguments: [
-            (".package(url: \"https://host/ConcurrentObserve.git\", from: \"1.0.0\")", "\"/copy\""),
+            (
+                ".package(url: \"https://host/ConcurrentObserve.git\", from: \"1.0.0\")",
+                "\"ConcurrentObserve\", path: \"/copy\""
+            ),
             (
                 ".package(url: \"https://host/concurrentobserve\", .upToNextMajor(from: \"1.0.0\"), traits: [\n\"Macros\"])",
-                "\"/copy\", traits: [\n\"Macros\"]"
+                "\"concurrentobserve\", path: \"/copy\", traits: [\n\"Macros\"]"
             ),
-            (".package(name: \"C\", path: \"../root\")", "\"/copy\""),
+            (".package(name: \"C\", path: \"../root\")", "\"C\", path: \"/copy\""),
+            (".package(path: \"../root/Sources/..\")", "\"root\", path: \"/copy\""),
             (
                 ".package(path: \"/work/root\", traits: [.trait(name: \"A\"), .defaults])",
-                "\"/copy\", traits: [.trait(name: \"A\"), .defaults]"
+                "\"root\", path: \"/copy\", traits: [.trait(name: \"A\"), .defaults]"
             ),
         ]
     )
@@ -28,7 +32,7 @@ struct PerturbedTests {
         }
         #expect(
             Perturbed.redirect(manifest(dependency), on: "/work/root", of: "/work/user", to: "/copy")
-                == manifest(".package(path: \(expected))")
+                == manifest(".package(name: \(expected))")
         )
     }
 
@@ -42,6 +46,19 @@ struct PerturbedTests {
                 == "\(folder.path)/Package.swift: no dependency on ConcurrentObserve"
         )
         #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == ["Package.swift"])
+    }
+
+    @Test("A path that ends in two dots leaves the package's builds as they are")
+    func parent() throws {
+        let (folder, root) = (try TemporaryFolder(), Checkout.repositoryPath)
+        let manifest = ".package(name: \"C\", path: \"\(root)/Sources/..\")"
+        try folder.write("Package.swift", manifest)
+        try folder.write(".build/debug/a.o", "built")
+        let copy = try Perturbed.write([folder.path], root: root)
+        #expect(try String(contentsOfFile: folder.path + "/.build/debug/a.o", encoding: .utf8) == "built")
+        #expect(FileManager.default.fileExists(atPath: copy + "/../ConcurrentObserve/Package.swift"))
+        #expect(throws: Failure.self) { try PackageCopy(of: root, in: folder.path + "/.build/perturbed/..").renew([:]) }
+        #expect(throws: Failure.self) { try PackageCopy(of: root, in: folder.path + "/.build/perturbed").renew([:]) }
     }
 
     @Test("The copy switches itself on, and has no file of the library twice")

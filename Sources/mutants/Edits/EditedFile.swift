@@ -10,10 +10,9 @@ struct EditedFile {
     init(_ path: String, _ text: String) {
         self.path = path
         // Swift sees a line break of two characters as one other.
-        lines = text.replacingOccurrences(of: "\r\n", with: "\n").split(
-            separator: "\n",
-            omittingEmptySubsequences: false
-        )
+        let text = text.replacingOccurrences(of: "\r\n", with: "\n")
+        // The last line is empty: the text at the end stands before it.
+        lines = (text.hasSuffix("\n") ? text : text + "\n").split(separator: "\n", omittingEmptySubsequences: false)
     }
 
     /// The text of the copy. Behind each edit stands, for the compiler, which line of the original
@@ -98,6 +97,8 @@ struct EditedFile {
             return code[starts[0]]...code[starts[0] + anchor.count - 1]
         }
         switch edit.place {
+        case .top where edit.scope.isEmpty: return (0, "", 0..<0)
+        case .end where edit.scope.isEmpty: return (lines.count - 1, "", 0..<0)
         case .top: return (scope.lowerBound, spaces(indentation(scope.upperBound) + 4), 0..<0)
         case .end: return (scope.upperBound, spaces(indentation(scope.upperBound) + 4), 0..<0)
         case .before(let anchor):

@@ -5,6 +5,7 @@ import Foundation
 /// A copy of a package, without what git and builds keep in it, in a folder of its own.
 ///
 /// It is renewed in place: what has not changed is not written, so that it is not compiled again.
+/// Its folder is in `.build/mutants` or `.build/perturbed`, because what else is in it is removed.
 struct PackageCopy {
     /// The package, by its absolute path.
     let package: String
@@ -21,6 +22,9 @@ struct PackageCopy {
     ///     with nil, those that it does not have.
     ///   - manifest: Changes the text of manifests further.
     func renew(_ changes: [String: String?], manifest: (String) throws -> String = { $0 }) throws {
+        guard folder.contains(/\/\.build\/(mutants|perturbed)\/[^\/]+$/), !folder.hasSuffix("/..") else {
+            throw Failure("\(folder) is no place for a copy, which removes what else is there")
+        }
         var kept: Set<String> = []
         try copy("", except: Set(changes.keys), into: &kept, manifest)
         for case (let path, let text?) in changes {
