@@ -16,7 +16,8 @@ package enum Columns {
         }
     }
 
-    package static func text(_ steps: [Step]) -> String {
+    /// - Parameter rows: The middle of a longer schedule is left out.
+    package static func text(_ steps: [Step], atMost rows: Int = .max) -> String {
         let threads = Set(steps.map(\.thread)).sorted()
         var titles: [Int: String] = [:]
         for step in steps where titles[step.thread] == nil {
@@ -24,6 +25,11 @@ package enum Columns {
         }
         var table = TextTable(threads.map { (titles[$0]!, false) })
         for step in steps { table.add(threads.map { $0 == step.thread ? step.label : "" }) }
-        return table.text
+        let left = steps.count - rows
+        guard left > 0 else { return table.text }
+        var lines = table.text.split(separator: "\n", omittingEmptySubsequences: false)
+        let first = 2 + rows / 2  // After the titles and the rule.
+        lines.replaceSubrange(first..<first + left, with: ["… \(left) steps are left out …"])
+        return lines.joined(separator: "\n")
     }
 }

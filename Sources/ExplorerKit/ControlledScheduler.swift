@@ -32,6 +32,8 @@ package final class ControlledScheduler: @unchecked Sendable {
 
     /// Whether threads are stuck for good, so that the scheduler cannot be used any more.
     package private(set) var isBroken = false
+    /// The program that stuck threads are in.
+    var kept: Program.Instance?
     /// Called at the first failure, on the thread that finds it.
     package var onFailure: ((ScheduledRun) -> Void)?
     /// Called at every step with its number.

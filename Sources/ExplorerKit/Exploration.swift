@@ -52,6 +52,8 @@ package final class Exploration {
         run: ScheduledRun, finding: Finding?
     ) {
         let instance = program.make()
+        // Stuck threads have its locks: deinitialisers would wait for ever.
+        defer { if scheduler.isBroken { scheduler.kept = instance } }
         var main: ScheduledRun?
         var names: [String]?
         func finding(_ run: ScheduledRun) -> Finding? {
@@ -147,10 +149,11 @@ package final class Exploration {
         }
     }
 
-    /// Runs the undisturbed schedule twice.
-    package func runTwice() throws(Divergence) {
+    /// Runs the undisturbed schedule twice, if it does not fail.
+    package func runTwice() throws(Divergence) -> Finding? {
         let (first, found) = run(Undisturbed())
         if found == nil { try repeatRun(first, number: 1) }
+        return found
     }
 
     /// Runs a schedule again; the result must be the same.

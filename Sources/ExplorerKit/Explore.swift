@@ -45,6 +45,8 @@ public struct ExplorationFailure: Error, CustomStringConvertible, Sendable {
         /// The program does something else under the same schedule, or the schedule that was to be
         /// replayed is none of this program.
         case notDeterministic = "not deterministic"
+        /// The text that was to be replayed is no schedule.
+        case replay
     }
 
     public let kind: Kind
@@ -55,22 +57,25 @@ public struct ExplorationFailure: Error, CustomStringConvertible, Sendable {
     /// How many preemptions it has.
     public let preemptions: Int
     /// How many schedules were run until the failure was found; with `.preemptions`, of those with
-    /// as many preemptions as it needs.
+    /// at most as many preemptions as it has.
     public let schedules: Int
     public let description: String
 
-    fileprivate init(_ kind: Kind, _ message: String, _ finding: Exploration.Finding? = nil, schedules: Int) {
+    fileprivate var summary: String { "\(kind.rawValue): \(message)" }
+
+    fileprivate init(_ kind: Kind, _ message: String, _ finding: Exploration.Finding? = nil, schedules: Int = 0) {
         (self.kind, self.message, self.schedules) = (kind, message, schedules)
         (schedule, preemptions) = (finding?.schedule.text ?? "", finding?.preemptions ?? 0)
         guard let finding else {
             description = "\(kind.rawValue): \(message)"
             return
         }
+        let length = schedule.utf8.count
         description = """
             \(kind.rawValue): \(message)
             schedule \(schedules), preemptions: \(preemptions), steps: \(finding.steps.count)
-            \(Columns.text(finding.steps))
-            again: explore(.replay("\(schedule)"))
+            \(Columns.text(finding.steps, atMost: 60))
+            again: explore(.replay(\(length > 500 ? "…)) with `schedule`, \(length) characters" : "\"\(schedule)\"))")
             """
     }
 }
@@ -79,23 +84,38 @@ public struct ExplorationFailure: Error, CustomStringConvertible, Sendable {
 public final class ExploredProgram: @unchecked Sendable {
     // Unchecked: the arrays belong to the thread that explores.
     private let scheduler: ControlledScheduler
-    fileprivate private(set) var threads: [(name: String, body: () -> Void)] = []
-    fileprivate private(set) var rest: [() -> Void] = []
+    private var threads: [(name: String, body: () -> Void)] = []
+    private var rest: [() -> Void] = []
+    private var isComplete = false
 
     fileprivate init(_ scheduler: ControlledScheduler) { self.scheduler = scheduler }
 
-    /// Adds a thread, which begins when the program's closure has returned. At most eight.
+    /// Moves the bodies out: they hold this object, and must not outlive their schedule.
+    fileprivate func complete() -> Program.Instance {
+        defer { (threads, rest, isComplete) = ([], [], true) }
+        return Program.Instance(threads: threads.map { [$0.body] }, names: threads.map(\.name), rest: rest)
+    }
+
+    /// Adds a thread, which begins when the program's closure has returned. At most eight. A thread
+    /// starts another with ``ExploredThread``.
     ///
     /// - Parameters:
     ///   - name: The title of its column in a failure.
     ///   - body: Runs anew in every schedule.
     public func thread(_ name: String, _ body: @escaping @Sendable () -> Void) {
+        precondition(
+            !isComplete,
+            "add threads in the program's closure; a thread starts another with ExploredThread.start"
+        )
         precondition(threads.count < Schedule.programThreads, "a program has at most eight threads")
         threads.append((name, body))
     }
 
     /// Adds what runs when all threads have ended: the place for most checks.
-    public func finally(_ body: @escaping @Sendable () -> Void) { rest.append(body) }
+    public func finally(_ body: @escaping @Sendable () -> Void) {
+        precondition(!isComplete, "call finally in the program's closure, not in a thread")
+        rest.append(body)
+    }
 
     /// Notes a failure if `condition` does not hold. The first of a schedule counts, and the
     /// threads go on undisturbed to their ends. In a thread, or in `finally(_:)`.
@@ -119,18 +139,19 @@ public final class ExploredProgram: @unchecked Sendable {
 /// says what to check. The threads are real ones and run one at a time. They switch at steps: the
 /// operations of ``ExploredAtomic``, ``ExploredMutex`` and the other types of the façade, and
 /// ``exploredStep(_:)``. The program must do the same whenever it runs under the same schedule: no
-/// clock, no randomness, no other threads. The first schedule and every hundredth run twice to see
-/// that it does.
+/// clock, no randomness, no other threads, no state that outlives a schedule. The first schedule,
+/// every hundredth and the one that fails run twice to see that it does. What the program has made
+/// is deinitialised after each schedule, outside it.
 ///
 /// The calling thread waits. Several threads may explore at once. A thread that waits for something
 /// that the façade does not know, or runs for ever without a step, keeps the call from returning.
-/// Threads that a deadlock or a livelock has left are stuck for as long as the process lives; the
-/// next exploration has threads of its own. If the process crashes, a signal handler writes the
-/// schedule to standard error, unless a sanitizer is in use.
+/// Threads that a deadlock or a livelock has left are stuck for as long as the process lives, and
+/// what their program has made stays; the next exploration has threads of its own. If the process
+/// crashes, a signal handler writes the schedule to standard error, unless a sanitizer is in use.
 ///
 /// - Parameters:
 ///   - search: Which schedules are run.
-///   - mostSteps: A longer schedule is a livelock.
+///   - mostSteps: A longer schedule is a livelock. At least 1.
 ///   - program: Adds threads and checks. Runs on a thread of the exploration.
 /// - Returns: How many schedules were run, and whether there are no others.
 /// - Throws: The first failure, shrunk to a schedule with few preemptions.
@@ -143,6 +164,15 @@ public func explore(
     _ program: @escaping @Sendable (ExploredProgram) -> Void
 ) throws(ExplorationFailure) -> Explored {
     precondition(ScheduledThread.current == nil, "a program that is explored cannot explore")
+    precondition(mostSteps > 0, "mostSteps must be at least 1")
+    switch search {
+    case .preemptions(let bound): precondition(bound >= 0, "a bound of preemptions cannot be negative")
+    case .random(let schedules, _): precondition(schedules > 0, "a search runs at least one schedule")
+    case .pct(let depth, let schedules, _):
+        precondition(depth > 0, "a depth is at least 1")
+        precondition(schedules > 0, "a search runs at least one schedule")
+    case .replay: break
+    }
     Trail.report(
         ("explore: signal ", " under the schedule ", ", preemptions: ", ": run it with explore(.replay(…))\n"),
         to: STDERR_FILENO
@@ -196,47 +226,61 @@ private final class Explorer {
         let program = Program(name: "", threads: []) { [program, scheduler] in
             let explored = ExploredProgram(scheduler)
             program(explored)
-            return Program.Instance(
-                threads: explored.threads.map { [$0.body] },
-                names: explored.threads.map(\.name),
-                rest: explored.rest
-            )
+            return explored.complete()
         }
         return Exploration(program, on: scheduler)
     }
 
     func explore(_ search: ScheduleSearch) -> Result<Explored, ExplorationFailure> {
-        let result: Exploration.Result
-        var (isExhaustive, isRandom) = (false, false)
         do throws(Exploration.Divergence) {
-            if case .replay = search {} else { try exploration.runTwice() }
-            let exploration = exploration
-            switch search {
-            case .preemptions(let bound):
-                isExhaustive = true
-                result = try exploration.search(upTo: bound)
-            case .random(let schedules, let seed):
-                isRandom = true
-                result = try exploration.search(RandomWalk(seed: seed, runs: schedules))
-            case .pct(let depth, let schedules, let seed):
-                isRandom = true
-                result = try exploration.search(PriorityWalk(depth: depth, seed: seed, runs: schedules))
-            case .replay(let text):
-                let schedule = Schedule(text: text)
-                let repeated = schedule.map { exploration.run(Repetition($0)) }
-                guard let schedule, let repeated, repeated.run.schedule.steps.starts(with: schedule.steps) else {
+            if case .replay(let text) = search {
+                guard let schedule = Schedule(text: text) else {
+                    let message = "\"\(text)\" is no schedule: letters and counts, such as a2b3"
+                    return .failure(ExplorationFailure(.replay, message))
+                }
+                let repeated = exploration.run(Repetition(schedule))
+                guard repeated.run.schedule.steps.starts(with: schedule.steps) else {
                     throw Exploration.Divergence(message: "\(text) is no schedule of this program")
                 }
-                result = Exploration.Result(runs: 1, finding: repeated.finding)
+                if let finding = repeated.finding { return .failure(failure(finding, schedules: 1)) }
+                return .success(Explored(schedules: 1, isComplete: false))
             }
+            var result = Exploration.Result(runs: 1, finding: try exploration.runTwice())
+            var isExhaustive = false
+            if result.finding == nil {
+                switch search {
+                case .preemptions(let bound):
+                    isExhaustive = true
+                    result = try exploration.search(upTo: bound)
+                case .random(let schedules, let seed):
+                    result = try exploration.search(RandomWalk(seed: seed, runs: schedules))
+                case .pct(let depth, let schedules, let seed):
+                    result = try exploration.search(PriorityWalk(depth: depth, seed: seed, runs: schedules))
+                case .replay: break
+                }
+            }
+            guard let found = result.finding else {
+                let isComplete = isExhaustive && result.isComplete && !result.isBounded
+                return .success(Explored(schedules: result.runs, isComplete: isComplete))
+            }
+            let shown = isExhaustive ? found : shrink(found)
+            try failAgain(shown)
+            return .failure(failure(shown, schedules: result.runs))
         } catch {
-            return .failure(ExplorationFailure(.notDeterministic, error.message, schedules: 0))
+            return .failure(ExplorationFailure(.notDeterministic, error.message))
         }
-        guard let found = result.finding else {
-            let isComplete = isExhaustive && result.isComplete && !result.isBounded
-            return .success(Explored(schedules: result.runs, isComplete: isComplete))
-        }
-        return .failure(failure(isRandom ? shrink(found) : found, schedules: result.runs))
+    }
+
+    /// Runs a failing schedule again; it must fail in the same way.
+    private func failAgain(_ found: Exploration.Finding) throws(Exploration.Divergence) {
+        let again = exploration.run(Repetition(found.schedule)).finding
+        if let again, again.failure.invariant == found.failure.invariant, again.schedule == found.schedule { return }
+        throw Exploration.Divergence(
+            message: """
+                schedule \(found.schedule.text) failed, \(failure(found, schedules: 1).summary); run again: \
+                \(again.map { failure($0, schedules: 1).summary } ?? "no failure")
+                """
+        )
     }
 
     /// Looks for the failure with fewer preemptions, among a few thousand schedules.

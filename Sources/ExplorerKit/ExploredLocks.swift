@@ -39,9 +39,16 @@ public final class ExploredSemaphore: @unchecked Sendable {
         _ = takeNow()
     }
 
+    /// Traps if the lock is not the calling thread's. On a thread that no exploration runs, nothing
+    /// is known.
+    func expectHeld(_ name: StaticString) {
+        guard let thread = ScheduledThread.controlled else { return }
+        precondition(holder == thread.letter, "\(name): the thread does not have the lock")
+    }
+
     func give(_ name: StaticString?) {
         if let name { exploredStep(name) }
-        holder = nil
+        if isLock, ScheduledThread.current != nil { holder = nil }
         count.withLock { $0 += 1 }
         changes.signal()
     }
@@ -106,11 +113,15 @@ public final class ExploredCondition: Sendable {
     /// Waits for the lock.
     public func lock() { mutex.take("lock") }
 
-    /// Gives the lock back.
-    public func unlock() { mutex.give("unlock") }
+    /// Gives the lock back. In an exploration a caller without the lock traps.
+    public func unlock() {
+        mutex.expectHeld("unlock")
+        mutex.give("unlock")
+    }
 
-    /// Unlocks, waits for a signal, and locks. The caller has the lock.
+    /// Unlocks, waits for a signal, and locks. In an exploration a caller without the lock traps.
     public func wait() {
+        mutex.expectHeld("wait")
         exploredStep("wait")
         let signal = ExploredSemaphore(value: 0)
         waiting.withLock { $0.append(signal) }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ExplorerKit
+import Synchronization
 import Testing
 
 /// Toys of a user, each with its mistake and without.
@@ -202,6 +203,170 @@ struct ExploreTests {
         }
     }
 
+    @Test("A long schedule is shown without its middle")
+    func longSchedule() throws {
+        for names in [["only"], ["first", "second"]] {
+            let failure = try #require(throws: ExplorationFailure.self) {
+                try explore { run in
+                    for name in names { run.thread(name) { while true { run.pause() } } }
+                }
+            }
+            #expect(failure.kind == .livelock)
+            #expect(failure.description.contains("\n… 19940 steps are left out …\n"))
+            #expect(failure.description.split(separator: "\n").count < 70)
+            #expect(failure.description.contains(names.count == 1 ? "explore(.replay(\"a20000\"))" : "characters"))
+        }
+    }
+
+    @Test(
+        "A schedule's objects are deinitialised before the next one begins",
+        arguments: [
+            ScheduleSearch.preemptions(2), .random(schedules: 200), .pct(depth: 2, schedules: 200),
+        ]
+    )
+    func release(search: ScheduleSearch) throws {
+        let probes = Probes()
+        try explore(search) { run in
+            #expect(probes.alive.load(ordering: .relaxed) == 0)
+            let probe = Probe(probes)
+            for name in ["first", "second"] {
+                run.thread(name) { run.check(probe.isAlive.load(ordering: .relaxed), "gone") }
+            }
+            run.finally { run.check(probe.isAlive.load(ordering: .relaxed), "gone") }
+        }
+        #expect(probes.made.load(ordering: .relaxed) > 2 && probes.alive.load(ordering: .relaxed) == 0)
+    }
+
+    @Test("A failing schedule's objects are deinitialised, too")
+    func releaseAfterFailure() throws {
+        let probes = Probes()
+        try expectFailure(.check, preemptions: 0) { run in
+            let probe = Probe(probes)
+            run.thread("only") { run.check(!probe.isAlive.load(ordering: .relaxed), "alive") }
+        }
+        #expect(probes.made.load(ordering: .relaxed) > 1 && probes.alive.load(ordering: .relaxed) == 0)
+    }
+
+    @Test("The objects of a deadlock are kept: their deinitialisers would wait for ever", .timeLimit(.minutes(1)))
+    func keptByDeadlock() throws {
+        let failure = try expectFailure(.deadlock, preemptions: 0) { run in
+            let lock = ExploredMutex(0)
+            let counts = CountsAtEnd(lock)
+            run.thread("stuck") { lock.withLock { _ in lock.withLock { $0 += 1 } } }
+            run.thread("ended") { withExtendedLifetime(counts) {} }
+        }
+        #expect(failure.message == "a (stuck) waits for 'lock' that a has")
+    }
+
+    @Test("A failure that outlives its schedule is not deterministic", arguments: [1, 4])
+    func failureDoesNotComeAgain(number: Int) throws {
+        // In the first schedule, and in one of many.
+        let runs = ExploredAtomic(0)
+        let failure = try #require(throws: ExplorationFailure.self) {
+            try explore { run in
+                let isLast = runs.wrappingAdd(1, ordering: .relaxed).newValue == number
+                for name in ["first", "second"] { run.thread(name) { exploredStep("step") } }
+                run.finally { run.check(!isLast, "number \(number)") }
+            }
+        }
+        #expect(failure.kind == .notDeterministic)
+        #expect(failure.message.contains("number \(number) (ExplorerKitTests/ExploreTests.swift:"))
+        #expect(failure.message.contains("no failure"))
+    }
+
+    @Test(
+        "A text that is no schedule is named as such",
+        arguments: ["a0", "A2", "a2 b3", "x"]
+    )
+    func malformed(text: String) throws {
+        let failure = try #require(throws: ExplorationFailure.self) {
+            try explore(.replay(text)) { run in run.thread("only") { exploredStep("step") } }
+        }
+        #expect(failure.kind == .replay)
+        #expect(failure.message == "\"\(text)\" is no schedule: letters and counts, such as a2b3")
+    }
+
+    /// Whether the process ended with this text on standard error.
+    private func expectTrap(_ message: String, _ result: ExitTest.Result?, _ place: SourceLocation = #_sourceLocation) {
+        let text = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(text.contains(message), "\(text)", sourceLocation: place)
+    }
+
+    @Test("Nonsense traps before a schedule is run")
+    func nonsense() async {
+        expectTrap(
+            "mostSteps must be at least 1",
+            await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+                try explore(mostSteps: 0) { _ in }
+            }
+        )
+        expectTrap(
+            "a bound of preemptions cannot be negative",
+            await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+                try explore(.preemptions(-1)) { _ in }
+            }
+        )
+        expectTrap(
+            "a search runs at least one schedule",
+            await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+                try explore(.random(schedules: -1)) { _ in }
+            }
+        )
+        expectTrap(
+            "a depth is at least 1",
+            await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+                try explore(.pct(depth: 0)) { _ in }
+            }
+        )
+    }
+
+    @Test("A thread or check that is added too late traps")
+    func addedTooLate() async {
+        expectTrap(
+            "add threads in the program's closure; a thread starts another with ExploredThread.start",
+            await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+                try explore { run in run.thread("outer") { run.thread("inner") {} } }
+            }
+        )
+        expectTrap(
+            "call finally in the program's closure",
+            await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+                try explore { run in run.thread("outer") { run.finally {} } }
+            }
+        )
+    }
+
+    @Test("A condition is used with its lock")
+    func conditionWithoutLock() async {
+        expectTrap(
+            "unlock: the thread does not have the lock",
+            await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+                try explore { run in
+                    let condition = ExploredCondition()
+                    run.thread("has it") {
+                        condition.lock()
+                        condition.unlock()
+                    }
+                    run.thread("has it not") { condition.unlock() }
+                }
+            }
+        )
+        expectTrap(
+            "wait: the thread does not have the lock",
+            await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
+                try explore { run in
+                    let condition = ExploredCondition()
+                    run.thread("has it") {
+                        condition.lock()
+                        exploredStep("inside")
+                        condition.unlock()
+                    }
+                    run.thread("has it not") { condition.wait() }
+                }
+            }
+        )
+    }
+
     @Test("A program that does something else each time is found out")
     func notDeterministic() throws {
         let runs = ExploredAtomic(0)
@@ -215,7 +380,7 @@ struct ExploreTests {
         #expect(failure.kind == .notDeterministic)
     }
 
-    @Test("A schedule of another program is refused", arguments: ["a1z1", "a9b1", "x"])
+    @Test("A schedule of another program is refused", arguments: ["a1z1", "a9b1", "a9"])
     func misfit(text: String) throws {
         let failure = try #require(throws: ExplorationFailure.self) {
             try explore(.replay(text)) { run in run.thread("only") { exploredStep("step") } }
@@ -298,4 +463,30 @@ private final class Counter: Sendable {
 
 private final class Flag: Sendable {
     let isTaken = ExploredAtomic(false)
+}
+
+private final class Probes: Sendable {
+    let made = Atomic(0)
+    let alive = Atomic(0)
+}
+
+/// Counts how many of its kind there are.
+private final class Probe: Sendable {
+    let isAlive = ExploredAtomic(true)
+    private let probes: Probes
+
+    init(_ probes: Probes) {
+        self.probes = probes
+        probes.made.wrappingAdd(1, ordering: .relaxed)
+        probes.alive.wrappingAdd(1, ordering: .relaxed)
+    }
+
+    deinit { probes.alive.wrappingSubtract(1, ordering: .relaxed) }
+}
+
+/// Takes a lock when it is deinitialised.
+private final class CountsAtEnd: Sendable {
+    private let lock: ExploredMutex<Int>
+    init(_ lock: ExploredMutex<Int>) { self.lock = lock }
+    deinit { lock.withLock { $0 += 1 } }
 }
