@@ -89,10 +89,13 @@ public struct HistoryStep: Sendable {
 
 /// The counts of recorded histories.
 public struct HistorySummary: Sendable {
+    /// The seed that the operations were drawn with.
     public let seed: UInt64
+    /// How many histories were recorded and judged.
     public let histories: Int
     /// Histories in which operations of two threads overlapped. The others show little.
     public let overlapping: Int
+    /// How many operations all histories have.
     public let operations: Int
 }
 

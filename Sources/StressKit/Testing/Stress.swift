@@ -113,10 +113,13 @@ public func stress(
 
 /// The counts of a stress run.
 public struct StressSummary: Sendable {
+    /// The seed that the workload was drawn with.
     public let seed: UInt64
+    /// How many rounds were run.
     public let rounds: Int
     /// Operations that workers have begun.
     public let operations: UInt64
+    /// Checks of workers, and at rest.
     public let checks: UInt64
     /// How often each window was hit.
     public let windows: [String: UInt64]
@@ -137,6 +140,7 @@ public struct StressFailure: Error, CustomStringConvertible {
     public let violations: [Violation]
     /// Windows that were never hit.
     public let missedWindows: [String]
+    /// The seed that the workload was drawn with.
     public let seed: UInt64
     public let description: String
 

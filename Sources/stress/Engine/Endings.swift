@@ -79,7 +79,9 @@ final class KeptSource<Source: Sendable>: Sendable {
     init(_ source: Source) { self.source = source }
 
     var subjects: [EndedSubject] { kept.withLock { $0 } }
-    func keep(_ subject: EndedSubject) { kept.withLock { $0.append(subject) } }
+    // A new array each time. `append` may write where another thread has read its copy before; the
+    // count of references orders them, which ThreadSanitizer does not see.
+    func keep(_ subject: EndedSubject) { kept.withLock { $0 = $0 + [subject] } }
 }
 
 /// An observation whose end is recorded.
