@@ -35,6 +35,7 @@ public struct Explored: Equatable, Sendable {
 /// The description has the failure, the schedule with a column for each thread, and the search that
 /// runs it again.
 public struct ExplorationFailure: Error, CustomStringConvertible, Sendable {
+    /// What a schedule failed by.
     public enum Kind: String, Sendable {
         /// A check of the program does not hold.
         case check
@@ -49,6 +50,7 @@ public struct ExplorationFailure: Error, CustomStringConvertible, Sendable {
         case replay
     }
 
+    /// The kind of the failure.
     public let kind: Kind
     /// Says what does not hold, or who waits for what.
     public let message: String

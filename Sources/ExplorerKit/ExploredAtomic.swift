@@ -12,6 +12,7 @@ import Synchronization
 public final class ExploredAtomic<Value: AtomicRepresentable & Equatable>: Sendable {
     private let value: Guarded<Value>
 
+    /// Makes an atomic with a value.
     public init(_ initialValue: Value) { value = Guarded(initialValue) }
 
     fileprivate func step<Result>(_ name: StaticString, _ body: (inout Value) -> Result) -> Result {
@@ -171,8 +172,10 @@ public final class ExploredVariable<Value>: @unchecked Sendable {
     // Unchecked: the lock guards the value; whether it may be shared is for the user to check.
     private let content: Guarded<Value>
 
+    /// Makes a variable with a value.
     public init(_ value: Value) { content = Guarded(value) }
 
+    /// The value. To read it is one step, to write it another.
     public var value: Value {
         get {
             exploredStep("read")

@@ -76,6 +76,7 @@ public final class ExploredMutex<Value>: @unchecked Sendable {
     private let lock = ExploredSemaphore(value: 1, isLock: true)
     private var value: Value
 
+    /// Makes a mutex that guards `initialValue`.
     public init(_ initialValue: consuming sending Value) { value = initialValue }
 
     /// Calls `body` with the value while no other thread has it. Waits for the lock; a thread that
@@ -108,6 +109,7 @@ public final class ExploredCondition: Sendable {
     private let mutex = ExploredSemaphore(value: 1, isLock: true)
     private let waiting = Guarded<[ExploredSemaphore]>([])
 
+    /// Makes a condition whose lock is free.
     public init() {}
 
     /// Waits for the lock.
