@@ -44,7 +44,7 @@ struct Mutants: ParsableCommand {
             for bug in chosen { print(bug.filter.map { "\(bug.name): \($0)" } ?? bug.name) }
             return
         }
-        Interruption.endTheCommandToo()
+        Interruption.endTheCommandsToo()
         let report = try MutantRun(bugs, command: command, limit: limit).run(chosen)
         if let json {
             let encoder = JSONEncoder()

@@ -42,6 +42,42 @@ struct MutantRunTests {
         )
     }
 
+    @Test("A process whose parent is gone holds up no verdict, and runs no longer after it")
+    func detached() throws {
+        let name = "detached \(UUID().uuidString)"
+        let report = try report(
+            ["orphan", "session", "pipe", "bare"].map { "\(name) \($0)" },
+            limit: 3,
+            script: """
+                case ${SEEDED_BUG:-} in
+                *orphan) (sleep 600 & ) ; kill -SEGV $$ ;;
+                *session) setsid bash -c 'sleep 600 & wait' & kill -SEGV $$ ;;
+                *pipe) text=$(setsid sleep 600 & ); exit 3 ;;
+                *bare) (setsid bash -c 'env -i sleep 600; true' & ); exit 3 ;;
+                esac
+                """
+        )
+        #expect(report.bugs.map(\.foundBy) == [["a crash"], ["a crash"], ["exit code 3"], ["exit code 3"]])
+        #expect(ProcessTree.processes(with: name).isEmpty)
+    }
+
+    @Test("A command ends with `mutants`, and so does all that it has started", arguments: [SIGINT, SIGTERM])
+    func interrupted(signal: Int32) async throws {
+        let name = "interrupted \(UUID().uuidString)"
+        await #expect(processExitsWith: .exitCode(128 + signal)) { [name = name as String, signal] in
+            Interruption.endTheCommandsToo()
+            let log = FileManager.default.temporaryDirectory.path + "/\(UUID().uuidString).log"
+            DispatchQueue.global().async {
+                while (try? String(contentsOfFile: log, encoding: .utf8)) != "started\n" { usleep(1_000) }
+                try? FileManager.default.removeItem(atPath: log)
+                kill(getpid(), signal)
+            }
+            let script = "(setsid sleep 600 & ); sleep 600 & echo started; wait"
+            _ = try Command(arguments: ["bash", "-c", script], folder: "/").run(bug: name, limit: 60, log: log)
+        }
+        #expect(ProcessTree.processes(with: name).isEmpty)
+    }
+
     @Test("Tests that fail without a bug prove nothing: no bug is tried")
     func control() throws {
         let report = try report(["found"], script: "exit 1")
