@@ -33,6 +33,12 @@ struct Mutants: ParsableCommand {
     mutating func validate() throws {
         if command.first == "--" { command.removeFirst() }
         if command.isEmpty, !list { throw ValidationError("no command: mutants --edits DIR -- swift test") }
+        if let json {
+            let folder = URL(fileURLWithPath: json).deletingLastPathComponent().path
+            if !FileManager.default.isWritableFile(atPath: folder) {
+                throw ValidationError("no folder that can be written: \(folder)")
+            }
+        }
         if let limit, limit <= 0 { throw ValidationError("the limit is not above 0 seconds: \(limit)") }
     }
 

@@ -5,9 +5,8 @@ import Synchronization
 
 /// A command's process, which is a process group of its own, and all that it has started.
 ///
-/// They are found by a variable in their environment, which they inherit: a process whose parent
-/// has ended, and one that has a session of its own, have it, too. A process is missed that has
-/// both and an emptied environment.
+/// A variable in the environment marks them. Processes without a parent, or in another session,
+/// inherit the mark, too. An orphan in another session with an emptied environment is missed.
 struct ProcessTree: Equatable {
     let root: pid_t
     /// The name of the variable.

@@ -31,6 +31,9 @@ struct SeededPackage {
         bugs = list.bugs
         if bugs.isEmpty { throw Failure("no bug in \(folder)/*.txt") }
         for (file, edits) in list.edits.sorted(by: { $0.key < $1.key }) {
+            if file.hasPrefix("/") || file.split(separator: "/").contains("..") {
+                throw Failure("\(edits[0].origin): \(file) is no path within the package")
+            }
             guard let text = try? String(contentsOfFile: "\(package)/\(file)", encoding: .utf8) else {
                 throw Failure("\(edits[0].origin): the package has no file \(file)")
             }
@@ -97,17 +100,17 @@ struct SeededPackage {
 
         /// A bug that is seeded in this copy.
         @usableFromInline nonisolated enum SeededBug: String, Sendable {
-        \(bugs.map { "    case \(Edit.caseName($0.name)) = \(String(reflecting: $0.name))" }.joined(separator: "\n"))
+        \(bugs.map { "    case \(Edit.identifier($0.name)) = \(String(reflecting: $0.name))" }.joined(separator: "\n"))
 
             /// The one that the environment names.
             // Safe: the text is copied while nothing changes the environment.
-            fileprivate static let chosen: SeededBug? = unsafe getenv("SEEDED_BUG").flatMap {
+            fileprivate static let _chosen: SeededBug? = unsafe getenv("SEEDED_BUG").flatMap {
                 SeededBug(rawValue: unsafe String(cString: $0))
             }
         }
 
         /// Whether a seeded bug is on.
-        @usableFromInline nonisolated func mutant(_ bug: SeededBug) -> Bool { bug == SeededBug.chosen }
+        @usableFromInline nonisolated func mutant(_ bug: SeededBug) -> Bool { bug == SeededBug._chosen }
 
         """
     }

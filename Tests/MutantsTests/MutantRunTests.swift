@@ -94,6 +94,14 @@ struct MutantRunTests {
         #expect(toy.copied("seen") == " --filter One|Two|Three\na --filter One\nb --filter Two|Three\n")
     }
 
+    @Test("A result that cannot be written is refused before anything runs")
+    func json() throws {
+        func parse(_ json: String) throws { _ = try Mutants.parse(["--edits", "B", "--json", json, "--", "true"]) }
+        #expect(throws: (any Error).self) { try parse("/none/a.json") }
+        try parse(FileManager.default.temporaryDirectory.path + "/a.json")
+        try parse("a.json")
+    }
+
     @Test("Tests that a filter leaves out have not passed")
     func nothing() {
         #expect(MutantRun.hasRunNothing("warning: No matching test cases were run"))

@@ -62,6 +62,10 @@ struct SeededPackageTests {
                 "bug elsewhere: b\nfile Sources/Toy/No.swift\n    bug at the top: c\n        x()",
                 "Bugs/Toy.txt:4: the package has no file Sources/Toy/No.swift"
             ),
+            (
+                "file Sources/../../toy/Toy.swift\n    bug at the top: c\n        x()",
+                "Bugs/Toy.txt:3: Sources/../../toy/Toy.swift is no path within the package"
+            ),
             ("", "no bug in Bugs/*.txt"),
         ]
     )
@@ -105,6 +109,25 @@ struct SeededPackageTests {
         try toy.seeded().write()
         let code = toy.copied("Sources/Toy/One.edited.swift")?.split(separator: "\n").filter { !$0.hasPrefix("#") }
         #expect(code == ["import Foundation", "let one = 1", "let two = 2"])
+    }
+
+    @Test("A bug whose name is a keyword, or a name in the switch")
+    func keywords() throws {
+        let names = ["self", "init", "default", "chosen"]
+        let toy = try ToyPackage(
+            edits: names.map { "    bug instead of a + b: \($0)\n        a - b" }.joined(separator: "\n")
+        )
+        try toy.seeded().write()
+        let compiler = Process()
+        compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+        let folder = toy.path + "/.build/mutants/\((toy.path as NSString).lastPathComponent)/Sources/Toy/"
+        try toy.write(".build/check.swift", "func check(_ number: Int) {}\n")
+        compiler.arguments =
+            ["swiftc", "-typecheck", "-parse-as-library", toy.path + "/.build/check.swift"]
+            + ["Toy.edited", "SeededBug"].map { "\(folder)\($0).swift" }
+        try compiler.run()
+        compiler.waitUntilExit()
+        #expect(compiler.terminationStatus == 0)
     }
 
     @Test("A program's main file keeps its name")

@@ -46,7 +46,7 @@ struct Instrumented {
         """
         /// A bug that is seeded in the library, to prove that a check finds it.
         public enum SeededBug: String, CaseIterable, Sendable {
-        \(bugs.map { "    case \(Edit.caseName($0)) = \"\($0)\"\n" }.joined())}
+        \(bugs.map { "    case \(Edit.identifier($0)) = \"\($0)\"\n" }.joined())}
 
         """
     }

@@ -36,8 +36,8 @@ struct Edit {
     var lines: [String] {
         switch kind {
         case .bug(let name):
-            let isOn = "if mutant(.\(Self.caseName(name))) {"
-            if case .part(let right) = place { return ["(mutant(.\(Self.caseName(name))) ? \(text[0]) : \(right))"] }
+            let isOn = "if mutant(.\(Self.identifier(name))) {"
+            if case .part(let right) = place { return ["(mutant(.\(Self.identifier(name))) ? \(text[0]) : \(right))"] }
             if case .replacing(let right) = place {
                 return [isOn] + text.map { "    " + $0 } + ["} else {"] + right.map { "    " + $0 } + ["}"]
             }
@@ -46,6 +46,12 @@ struct Edit {
         case .faultPoint(let name): return ["faultPoint(\"\(name)\")"]
         case .insert: return text
         }
+    }
+
+    /// The name of a bug's case, as code writes it: one word can be a keyword.
+    static func identifier(_ name: String) -> String {
+        let word = caseName(name)
+        return word.allSatisfy(\.isLowercase) ? "`\(word)`" : word
     }
 
     /// "a mailbox's wake-up is lost": `aMailboxsWakeUpIsLost`.
