@@ -35,7 +35,7 @@ public struct Explored: Equatable, Sendable {
 /// The description has the failure, the schedule with a column for each thread, and the search that
 /// runs it again.
 public struct ExplorationFailure: Error, CustomStringConvertible, Sendable {
-    /// What a schedule failed by.
+    /// The reason for which a schedule fails.
     public enum Kind: String, Sendable {
         /// A check of the program does not hold.
         case check
