@@ -426,16 +426,16 @@ struct ExploreTests {
                     mutex.withLock { $0 += 1 }
                     atomic.wrappingAdd(1, ordering: .relaxed)
                     exploredStep("nothing")
+                    semaphore.signal()
                 }
                 condition.lock()
                 while place.value != number { condition.wait() }
                 place.value += 1
                 condition.broadcast()
                 condition.unlock()
-                semaphore.signal()
             }
         }
-        for _ in threads { semaphore.wait() }
+        for _ in 0..<4_000 { semaphore.wait() }
         for thread in threads { thread.join() }
         #expect(
             mutex.withLockIfAvailable { $0 } == 4_000 && atomic.load(ordering: .relaxed) == 4_000 && place.value == 4
