@@ -21,7 +21,7 @@ struct PerturbedTests {
             (".package(name: \"C\", path: \"../root\")", "\"C\", path: \"/copy\""),
             (".package(path: \"../root/Sources/..\")", "\"root\", path: \"/copy\""),
             (
-                ".package(path: \"/work/root\", traits: [.trait(name: \"A\"), .defaults])",
+                ".package(path: \"/packages/root\", traits: [.trait(name: \"A\"), .defaults])",
                 "\"root\", path: \"/copy\", traits: [.trait(name: \"A\"), .defaults]"
             ),
         ]
@@ -31,7 +31,7 @@ struct PerturbedTests {
             ".package(path: \"../other\"), \(dependency), .product(name: \"A\", package: \"ConcurrentObserve\")"
         }
         #expect(
-            Perturbed.redirect(manifest(dependency), on: "/work/root", of: "/work/user", to: "/copy")
+            Perturbed.redirect(manifest(dependency), on: "/packages/root", of: "/packages/user", to: "/copy")
                 == manifest(".package(name: \(expected))")
         )
     }
