@@ -49,7 +49,9 @@ public final class ExploredThread: Sendable {
 
     /// Starts a thread that runs `body`, as one step.
     ///
-    /// - Parameter name: The title of its column in a failure.
+    /// - Parameters:
+    ///   - name: The title of its column in a failure.
+    ///   - body: Runs on the thread.
     public static func start(_ name: String = "thread", _ body: @escaping @Sendable () -> Void) -> ExploredThread {
         let thread = ExploredThread()
         let run: @Sendable () -> Void = {

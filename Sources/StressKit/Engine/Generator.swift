@@ -6,7 +6,9 @@ public struct Generator: RandomNumberGenerator, Sendable {
 
     /// Makes the generator that has these two numbers.
     ///
-    /// - Parameter stream: Distinguishes the generators of one seed.
+    /// - Parameters:
+    ///   - seed: Determines all numbers.
+    ///   - stream: Distinguishes the generators of one seed.
     public init(seed: UInt64, stream: UInt64) {
         state = seed &+ stream &* 0xD1B5_4A32_D192_ED03
         _ = next()

@@ -10,7 +10,7 @@ public final class Round: @unchecked Sendable {
     package let scenario: Scenario
     /// The round's own seed, derived from the run's: for what a scenario draws outside of workers.
     public let seed: UInt64
-    /// How many threads ``load(_:)`` starts for one body.
+    /// How many threads a load of one body has.
     public let threads: Int
     package let violations: Violations
     package let perturbation: Perturbation
@@ -113,10 +113,11 @@ public final class Round: @unchecked Sendable {
     /// Whether faults are made in this round. Then bounds of time and memory need not hold.
     package var isFaulted: Bool { perturbation.faults?.isActive ?? false }
 
-    /// Checks an invariant at rest, before or after ``load(_:)``. Any thread; a violation ends the
+    /// Checks an invariant at rest, before or after a load. Any thread; a violation ends the
     /// run.
     ///
     /// - Parameters:
+    ///   - holds: Whether it holds.
     ///   - invariant: Its name, as in "cache.bounded". The first violation of each is kept.
     ///   - message: The facts that contradict it, for the reader of the failure.
     public func check(_ holds: Bool, _ invariant: String, _ message: @autoclosure () -> String) {

@@ -145,7 +145,9 @@ import Synchronization
 
     /// Notes what happens within an operation, for reports of failures.
     ///
-    /// - Parameter name: A literal.
+    /// - Parameters:
+    ///   - name: A literal.
+    ///   - number: The number of the thing that it happens to.
     @inlinable @inline(__always)
     public func note(_ name: StaticString, _ number: UInt64) {
         events.note(name, number, at: unsafe counts.pointee.operationStart)
@@ -162,6 +164,7 @@ import Synchronization
     /// Checks an invariant. The first violation ends the round, and the run with it.
     ///
     /// - Parameters:
+    ///   - holds: Whether it holds.
     ///   - invariant: Its name, as in "cache.never-negative": a literal.
     ///   - message: The facts that contradict it, for the reader of the failure.
     @inlinable @inline(__always)

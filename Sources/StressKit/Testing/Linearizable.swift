@@ -18,6 +18,7 @@
 /// ```
 ///
 /// - Parameters:
+///   - name: The name in messages.
 ///   - specification: How the object behaves if operations follow one another.
 ///   - threads: 2 to 8; by default one for each processor, 4 at most. With more, operations seldom
 ///     overlap.
