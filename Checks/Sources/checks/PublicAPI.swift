@@ -102,8 +102,8 @@ enum PublicAPI {
 
     /// The breaks that are not accepted, and the accepted lines that are no breaks.
     static func breaks(from before: Set<String>, to now: Set<String>, accepted: Set<String>) -> [String] {
-        // A case that switches do not know; a requirement that conforming types do not have. Nobody
-        // uses those of a type that is new itself.
+        // A case that switches do not know; a requirement that conforming types do not have. No
+        // program uses those of a type that is new itself.
         let known = Set(before.map { $0.split(separator: " ").prefix(3).filter { !$0.isEmpty }.joined(separator: " ") })
         let new = now.subtracting(before).filter { line in
             let words = line.split(separator: " ", maxSplits: 3)
