@@ -20,7 +20,7 @@ struct CatalogueTests {
             #expect(quoted.count { $0 == invariant } >= 2, "\(invariant) is announced and never checked")
         }
         // These invariants are checked for a whole run, or by the faults, not by a scenario.
-        let ofRuns = Set([RunHost.library.memoryInvariant] + Faults.invariants)
+        let ofRuns = Set([RunHost.stress.memoryInvariant] + Faults.invariants)
             .subtracting(announced)
         #expect(Set(quoted).subtracting(announced) == ofRuns, "checked by a scenario that does not announce it")
     }

@@ -49,6 +49,7 @@ package enum CrashReport {
 
     /// Names the scenario that runs from now on. The copy stays: a handler may be reading it.
     package static func enter(_ name: String) {
+        // Release: pairs with the acquire in `report(_:)`.
         scenario.store(UInt(bitPattern: unsafe strdup(name)), ordering: .releasing)
     }
 

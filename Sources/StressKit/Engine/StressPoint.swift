@@ -29,7 +29,7 @@ enum UserPoints {
         // point at its end.
         let address = perturbation.map { UInt(bitPattern: unsafe Unmanaged.passRetained($0).toOpaque()) } ?? 1
         seen.clear()
-        // Release: pairs with the acquire in `stressPoint(_:)`.
+        // Release, both: pairs with the acquire in `stressPoint(_:)`.
         self.perturbation.store(address, ordering: .releasing)
         defer { self.perturbation.store(0, ordering: .releasing) }
         return try body()

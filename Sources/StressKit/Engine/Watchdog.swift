@@ -31,7 +31,8 @@ package final class Watchdog: Sendable {
     package func watch(_ workers: [Worker]) {
         let now = nanoseconds()
         watched.withLock { $0 = workers.map { Watched(worker: $0, heartbeat: 0, since: now) } }
-        if isStarted.exchange(true, ordering: .acquiringAndReleasing) { return }
+        // Relaxed: it only chooses who starts the thread; the lock guards what that reads.
+        if isStarted.exchange(true, ordering: .relaxed) { return }
         _ = JoinableThread {
             while true {
                 usleep(500_000)

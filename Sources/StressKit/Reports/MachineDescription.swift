@@ -22,8 +22,8 @@ package struct MachineDescription: Codable, Sendable {
         package init(_ name: String, _ text: String) { (self.name, self.text) = (name, text) }
     }
 
-    package init(_ library: [Fact] = []) {
-        self.library = library
+    package init(_ facts: [Fact] = []) {
+        library = facts
         cores = Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))
         processor =
             Self.lines(of: "/proc/cpuinfo").first { $0.hasPrefix("model name") }?

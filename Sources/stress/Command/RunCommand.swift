@@ -95,7 +95,7 @@ struct RunCommand: ParsableCommand {
             perturbations: perturb.kinds,
             stopsAtFirstFailure: failFast,
             alternates: profile == .soak,
-            host: .library
+            host: .stress
         )
         if let round { plan.roundLength = round.duration }
         CrashReport.install(seed: seed)

@@ -51,7 +51,7 @@ enum LibraryBuild {
 
 extension RunHost {
     /// This command's additions to the engine of StressKit.
-    static var library: RunHost {
+    static var stress: RunHost {
         var host = RunHost { scenario, seed in
             "stress run \(scenario) --seed \(seed)"
         } perturbation: { plan in
