@@ -39,7 +39,14 @@ do {
     for workers in 1...10_000 { settings.property.modify { $0.workers = workers } }
     try await settings.close(within: .seconds(60))
 }
-print("the file has the last value: \(try open().property.value.workers == 10_000)")
+print("--- the third start")
+do {
+    let settings = try open()
+    print(settings.property.value)
+    // Also what only reads must be closed: the observation writes the present value once more, and
+    // would write it over what the next lines put into the file.
+    try await settings.close(within: .seconds(60))
+}
 
 print("--- a damaged file is left as it is")
 try Data("{".utf8).write(to: file)
