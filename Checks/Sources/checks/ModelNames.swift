@@ -11,6 +11,7 @@ struct ModelNames {
     func failures() -> [String] {
         let models = checkout.paths.filter { $0.hasPrefix("Models/") && $0.hasSuffix(".pml") }.compactMap(checkout.text)
         let named = Set(models.flatMap { $0.between("inject(\"", "\")") })
+        let injectedByFile = pointsByFile()
         let injected = Set(injectedByFile.values.joined())
         // The points of the protocol that is modelled: each is a step of some model.
         let modelled = injected.filter { $0.contains(/^(walk|append|grow|end|wait|reclaim|mailbox)\.|^path\.enter$/) }
@@ -18,17 +19,18 @@ struct ModelNames {
             "a model names an injection point that does not exist: \($0)"
         }
             + modelled.subtracting(named).sorted().map { "no model names the injection point \($0)" }
-            + missingSteps(named) + unknownOptions(models)
+            + missingSteps(named, injectedByFile) + unknownOptions(models)
     }
 
-    private var injectedByFile: [String: [String]] {
+    /// The injection points, by the file that has them. Reads all edits.
+    private func pointsByFile() -> [String: [String]] {
         ((try? EditList(checkout, below: Instrumented.edits).edits) ?? [:]).mapValues { edits in
             edits.compactMap { if case .point(let name) = $0.kind { name } else { nil } }
         }
     }
 
     /// The table of Models/README.md has a step for each point, in the file that has the point.
-    private func missingSteps(_ named: Set<String>) -> [String] {
+    private func missingSteps(_ named: Set<String>, _ injectedByFile: [String: [String]]) -> [String] {
         let steps = (checkout.text("Models/README.md") ?? "").lines.compactMap {
             line -> (file: String, point: String)? in
             guard line.hasPrefix("|"), let file = line.firstMatch(of: /([A-Za-z\/+]+\.swift)`/),
