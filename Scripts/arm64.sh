@@ -195,7 +195,9 @@ END
 echo 'module HeapSize { header "HeapSize.h" export * }' >"$root$sources/Tests/HeapSize/include/module.modulemap"
 program ConcurrentObserveTests "${strict[@]}" "${testing[@]}" -parse-as-library -Onone \
     $(files "$sources/Tests/ConcurrentObserveTests" swift) "$out"/ConcurrentObserve{Inspection,Testing}.o
-run ConcurrentObserveTests --filter "/P[0-9][0-9]"
+# What follows runs even if a test fails.
+failed=0
+run ConcurrentObserveTests --filter "/P[0-9][0-9]" || failed=1
 
 module ArgumentParserToolInfo "$sources/ArgumentParserToolInfo"
 module ArgumentParser "$sources/ArgumentParser"
@@ -208,4 +210,5 @@ if [ $# -eq 0 ]; then
     scenarios=$(run stress list | sed -n 's/^\([a-z-]*\): .*/\1/p' | grep -vxE 'forking|thread-famine')
     set -- run $scenarios --profile smoke --threads 4
 fi
-run stress "$@"
+run stress "$@" || failed=1
+exit "$failed"
