@@ -2,13 +2,13 @@
 
 import StressKit
 
-/// A schedule for people: a row for each step, a column for each thread.
+/// Formats a schedule as a table for people: a row for each step, a column for each thread.
 package enum Columns {
     package struct Step {
         package let thread: Int
         /// The name of the thread's work.
         package let name: String
-        /// Where it goes on.
+        /// The step at which the thread goes on.
         package let label: String
 
         package init(thread: Int, name: String, label: String) {
@@ -16,7 +16,9 @@ package enum Columns {
         }
     }
 
-    /// - Parameter rows: The middle of a longer schedule is left out.
+    /// Returns the table as text.
+    ///
+    /// - Parameter rows: The largest number of rows. Of a longer schedule the middle is left out.
     package static func text(_ steps: [Step], atMost rows: Int = .max) -> String {
         let threads = Set(steps.map(\.thread)).sorted()
         var titles: [Int: String] = [:]

@@ -18,38 +18,42 @@ package final class ControlledScheduler: @unchecked Sendable {
     private let mostSteps: Int
     /// Whether helpers only serve the program's threads.
     private let helpersServe: Bool
-    /// The threads that are the program.
+    /// The number of threads that belong to the program itself. They have the lowest indices.
     private let programThreads: Int
     private let startThread: (ScheduledThread) -> Void
 
     private var strategy: (any Strategy)?
     private var run = ScheduledRun()
-    /// How much may still go wrong in this schedule.
+    /// The number of faults that may still happen in this schedule.
     private var faultsLeft = Int.max
-    /// Time passes when nothing else can happen.
+    /// The scheduler's time. It advances only if no thread can go on, or if a short wait runs out
+    /// early.
     package private(set) var now: Duration = .seconds(1)
     private var idleWaits = 0
 
     /// Whether threads are stuck for good, so that the scheduler cannot be used any more.
     package private(set) var isBroken = false
-    /// The program that stuck threads are in.
+    /// The program whose threads are stuck. It is kept, because these threads still use it.
     var kept: Program.Instance?
     /// Called at the first failure, on the thread that finds it.
     package var onFailure: ((ScheduledRun) -> Void)?
     /// Called at every step with its number.
     package var onStep: ((_ step: Int, Columns.Step) -> Void)?
-    /// The schedule so far, if the process crashes.
+    /// The schedule so far. It is written if the process crashes.
     package let trail: Trail
     /// Whether a thread's condition is being evaluated: it takes no step.
     private(set) var isChoosing = false
 
+    /// Makes a scheduler and its threads.
+    ///
     /// - Parameters:
-    ///   - core: Where all threads run: switching threads is five times faster on one core.
-    ///   - mostSteps: A schedule that is longer never ends.
-    ///   - helpersServe: Whether the threads that the program's threads start only serve them: they
-    ///     may rest, and when the program's threads have ended, they finish in one order. Then
-    ///     threads that pause are not kept from running again before all others.
-    ///   - prepare: Called once on every thread, outside any schedule. Without it, threads start
+    ///   - core: The processor core on which all threads run; nil for any. Switching threads is
+    ///     five times faster on one core.
+    ///   - mostSteps: The largest number of steps. A longer schedule is a livelock.
+    ///   - helpersServe: Whether the threads that the program's threads start only serve them. Such
+    ///     threads may rest, and when the program's threads have ended, the others finish in one
+    ///     fixed order. A thread that has paused may then run again before the others.
+    ///   - prepare: Called once on every thread, outside any schedule. If it is nil, threads start
     ///     when they are needed.
     package init(
         onCore core: Int? = nil,
@@ -66,8 +70,8 @@ package final class ControlledScheduler: @unchecked Sendable {
         if prepare != nil { for thread in threads { startThread(thread) } }
     }
 
-    /// Ends the threads. Those that a deadlock or a livelock has left stay, and this object with
-    /// them, for as long as the process lives.
+    /// Ends the threads. Threads that are stuck in a deadlock or a livelock do not end: they and
+    /// this object exist until the process ends.
     package func close() {
         for thread in threads where thread.state == .idle { thread.stop() }
         // Safe: kept on purpose.
@@ -76,13 +80,14 @@ package final class ControlledScheduler: @unchecked Sendable {
 
     // MARK: The driver's side
 
-    /// Runs each body that there is on a thread of its own until all have ended and nothing else
-    /// can happen.
+    /// Runs each body on a thread of its own. Returns when all threads have ended, or when no
+    /// thread can go on.
     ///
     /// - Parameters:
-    ///   - strategy: Chooses the thread that goes on; without one every thread runs until it
-    ///     cannot.
-    ///   - mostFaults: So much may go wrong.
+    ///   - bodies: The work of each thread; nil for a thread without work.
+    ///   - strategy: Chooses the thread that goes on. If it is nil, every thread runs until it
+    ///     cannot go on.
+    ///   - mostFaults: The largest number of faults.
     package func run(
         _ bodies: [(name: String, body: () -> Void)?],
         _ strategy: (any Strategy)? = nil,
@@ -110,13 +115,14 @@ package final class ControlledScheduler: @unchecked Sendable {
 
     // MARK: A thread's side
 
-    /// The calling thread is about to take a step; others may go first.
+    /// Takes a step of the calling thread. Other threads may run before the call returns.
     package func step(_ thread: ScheduledThread, _ label: StaticString) {
         thread.label = label
         handOver(thread)
     }
 
-    /// Returns when `condition` holds, or when the limit has passed.
+    /// Returns when `condition` holds, or when the limit has passed. Takes a step only if the
+    /// condition does not hold at once.
     package func wait(
         _ thread: ScheduledThread,
         _ label: StaticString,
@@ -136,7 +142,7 @@ package final class ControlledScheduler: @unchecked Sendable {
         }
     }
 
-    /// Evaluates a thread's condition, which takes no step.
+    /// Evaluates a thread's condition. While it runs, the façade's operations take no steps.
     func holds(_ condition: () -> Bool) -> Bool {
         isChoosing = true
         defer { isChoosing = false }
@@ -154,7 +160,7 @@ package final class ControlledScheduler: @unchecked Sendable {
         (thread.state, thread.deadline) = (.ready, nil)
     }
 
-    /// Runs `body` on a thread that has no work. False if there is none.
+    /// Runs `body` on a thread that has no work. Returns false if there is none.
     package func start(_ name: String, _ body: @escaping () -> Void) -> Bool {
         guard let thread = threads[Schedule.programThreads...].first(where: { $0.state == .idle }) else { return false }
         startThread(thread)
@@ -162,14 +168,15 @@ package final class ControlledScheduler: @unchecked Sendable {
         return true
     }
 
-    /// The thread's work is done.
+    /// Ends the work of the calling thread, and lets the next thread run.
     package func end(_ thread: ScheduledThread) {
         thread.state = .idle
         guard let next = next(after: thread) else { return driver.signal() }
         next.permit.signal()
     }
 
-    /// Whether it goes wrong here, as the strategy chooses: a step of its own either way.
+    /// Returns whether `fault` happens here, as the strategy decides. In a schedule, the call takes
+    /// one step in either case.
     package func goesWrong(_ thread: ScheduledThread, _ fault: Fault) -> Bool {
         let length = run.schedule.steps.count
         guard let strategy, run.failure == nil, isProgramRunning, length < mostSteps, faultsLeft > 0 else {
@@ -244,11 +251,13 @@ package final class ControlledScheduler: @unchecked Sendable {
         return take(threads[chosen])
     }
 
-    /// No thread can go on: the wait that ends first runs out.
+    /// Advances the time to the end of the wait that ends first, because no thread can go on.
+    /// Returns the thread that waited; nil if the run is over or stuck.
     private func passTime() -> ScheduledThread? {
         let waiting = threads.filter { $0.state != .idle && $0.deadline != nil }
         idleWaits += 1
-        // A thread that looks again and again while nothing changes will find nothing changed.
+        // The limit on waits in a row: a thread that waits again and again while nothing changes
+        // finds nothing changed.
         if idleWaits < 64, let first = waiting.min(by: { $0.deadline! < $1.deadline! }) {
             now = max(now, first.deadline!)
             return take(first)
@@ -292,7 +301,7 @@ package final class ControlledScheduler: @unchecked Sendable {
         return nil
     }
 
-    /// Notes that an invariant does not hold. The first counts.
+    /// Records that an invariant does not hold. A run keeps only its first failure.
     package func fail(_ invariant: String, _ message: String) {
         guard run.failure == nil else { return }
         run.failure = ScheduledRun.Failure(invariant: invariant, message: message, length: run.schedule.steps.count)
@@ -305,19 +314,19 @@ package struct ScheduledRun {
     package struct Failure: Equatable {
         package let invariant: String
         package let message: String
-        /// Steps until then.
+        /// The number of steps that were taken before the failure.
         package let length: Int
     }
 
     package fileprivate(set) var schedule = Schedule([])
     package fileprivate(set) var preemptions = 0
     package fileprivate(set) var failure: Failure?
-    /// Equal for two runs with the same threads at the same steps.
+    /// A hash of the steps and their threads. It is equal for two runs that took the same steps.
     package private(set) var fingerprint: UInt64 = 0xCBF2_9CE4_8422_2325
     /// The name of each step.
     package private(set) var labels: [StaticString] = []
 
-    /// The schedule as far as the failure.
+    /// The part of the schedule up to the failure.
     package var failingSchedule: Schedule {
         Schedule(Array(schedule.steps.prefix(failure?.length ?? schedule.steps.count)))
     }
@@ -331,16 +340,18 @@ package struct ScheduledRun {
     }
 }
 
-/// A fault that can happen where a program allows it. The schedule chooses it, as it chooses the
+/// A fault that can happen where a program allows it. The strategy chooses it, as it chooses the
 /// thread that goes on. A fault costs as much as a preemption.
 ///
-/// In a schedule its letter stands where a thread's would: the thread before it is the one that it
-/// happens to.
+/// A schedule has the fault's letter in the place of a thread's. The fault happens to the thread
+/// before it.
 package struct Fault: Sendable {
     package let index: Int
     package let label: StaticString
 
-    /// - Parameter letter: x, y or z.
+    /// Makes a fault.
+    ///
+    /// - Parameter letter: The fault's letter in schedules: x, y or z.
     package init(_ letter: Character, _ label: StaticString) {
         (index, self.label) = (Schedule.letters.firstIndex(of: letter)!, label)
     }

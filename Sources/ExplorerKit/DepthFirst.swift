@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// All schedules with at most `bound` preemptions, one after the other.
+/// Runs all schedules with at most `bound` preemptions, one after the other.
 ///
-/// Searched with 0, 1, 2, … one after the other it finds the least disturbed failure, and soon.
-/// (Iterative context bounding: Musuvathi and Qadeer, PLDI 2007. To leave a thread that cannot go
-/// on costs nothing.)
+/// Search with the bounds 0, 1, 2, … in this order: the first failure then has the fewest
+/// preemptions, and is found soon. (Iterative context bounding: Musuvathi and Qadeer, PLDI 2007.
+/// Leaving a thread that cannot go on costs nothing.)
 package final class DepthFirst: Strategy {
     private struct Node {
         let decision: Decision
-        /// Options that were not tried yet and that the bound allows.
+        /// The options that the bound allows and that were not tried yet.
         var untried: ThreadSet
         var chosen: Int
-        /// Preemptions before this decision.
+        /// The number of preemptions before this decision.
         let spent: Int
     }
 
@@ -20,10 +20,10 @@ package final class DepthFirst: Strategy {
     private var depth = 0
     private var spent = 0
 
-    /// Set if a schedule met another decision than the last schedule did at the same place: the
-    /// program is not deterministic.
+    /// Set if a schedule came to another decision than the previous schedule did at the same place:
+    /// the program is not deterministic.
     package private(set) var hasDiverged = false
-    /// Whether the bound has kept schedules out.
+    /// Whether the bound has excluded schedules.
     package private(set) var isBounded = false
 
     package init(bound: Int) { self.bound = bound }
@@ -51,7 +51,8 @@ package final class DepthFirst: Strategy {
     }
 
     package func advance() -> Bool {
-        // The nodes below `depth` belong to the schedule before: this one did not reach them.
+        // The nodes from `depth` on belong to the previous schedule: this schedule did not reach
+        // them.
         path.removeSubrange(depth...)
         (depth, spent) = (0, 0)
         while var node = path.popLast() {

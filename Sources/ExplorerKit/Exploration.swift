@@ -13,12 +13,12 @@ package final class Exploration {
     /// Runs when the program's threads have ended and nothing else can happen, before anything is
     /// checked.
     package var afterThreads: (() -> Void)?
-    /// How much may go wrong in a schedule.
+    /// The largest number of faults in a schedule.
     package var mostFaults = Int.max
     /// Called at every step of the program's threads, with its number.
     package var onStep: ((_ step: Int, Columns.Step) -> Void)?
 
-    /// A failure, and what it takes to see it again.
+    /// A failure, and the schedule that repeats it.
     package struct Finding {
         package let failure: ScheduledRun.Failure
         package let schedule: Schedule
@@ -27,16 +27,16 @@ package final class Exploration {
     }
 
     package struct Result {
-        /// Schedules that were run, without those that were run again.
+        /// The number of schedules that were run. Repetitions of a schedule are not counted.
         package var runs = 0
-        /// Whether there are no others.
+        /// Whether all schedules of the strategy were run.
         package var isComplete = false
-        /// Whether a bound of preemptions has kept schedules out.
+        /// Whether the bound on preemptions has excluded schedules.
         package var isBounded = false
         package var finding: Finding?
     }
 
-    /// The harness is at fault: the same schedule gives another result.
+    /// Thrown if the same schedule gives another result: the program is not deterministic.
     package struct Divergence: Error {
         package let message: String
     }
@@ -52,7 +52,7 @@ package final class Exploration {
         run: ScheduledRun, finding: Finding?
     ) {
         let instance = program.make()
-        // Stuck threads have its locks: deinitialisers would wait for ever.
+        // Stuck threads have its locks: its deinitialisers would wait forever.
         defer { if scheduler.isBroken { scheduler.kept = instance } }
         var main: ScheduledRun?
         var names: [String]?
@@ -132,8 +132,8 @@ package final class Exploration {
         }
     }
 
-    /// Runs the program under all schedules with at most 0, 1, … `bound` preemptions, until one
-    /// fails or there are no others.
+    /// Runs the program under all schedules with at most 0, 1, … `bound` preemptions. Stops when
+    /// one fails, or when no schedule is left.
     ///
     /// Most failures need few preemptions, and there are few such schedules.
     package func search(upTo bound: Int, limit: Int = .max, onFailure: ((Finding) -> Void)? = nil) throws(Divergence)
@@ -149,14 +149,15 @@ package final class Exploration {
         }
     }
 
-    /// Runs the undisturbed schedule twice, if it does not fail.
+    /// Runs the program without preemptions. If it does not fail, runs the same schedule once more,
+    /// and checks that the result is the same.
     package func runTwice() throws(Divergence) -> Finding? {
         let (first, found) = run(Undisturbed())
         if found == nil { try repeatRun(first, number: 1) }
         return found
     }
 
-    /// Runs a schedule again; the result must be the same.
+    /// Runs a schedule again, and throws if the result is not the same.
     private func repeatRun(_ first: ScheduledRun, number: Int) throws(Divergence) {
         let repetition = Repetition(first.schedule)
         let (second, _) = run(repetition)

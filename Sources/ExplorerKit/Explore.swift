@@ -4,62 +4,64 @@ import Glibc
 import StressKit
 import Synchronization
 
-/// Which schedules of a program ``explore(_:mostSteps:_:)`` runs.
+/// Says which schedules of a program ``explore(_:mostSteps:_:)`` runs.
 public enum ScheduleSearch: Equatable, Sendable {
-    /// All schedules with at most so many preemptions, the least disturbed first.
+    /// All schedules with at most this number of preemptions. Those with the fewest come first.
     ///
     /// A preemption is a switch away from a thread that could go on. Most bugs need two at most.
     /// (Musuvathi and Qadeer, "Iterative Context Bounding for Systematic Testing of Multithreaded
     /// Programs", PLDI 2007.) The number of schedules grows with the power of the bound.
     case preemptions(Int)
-    /// At every step any thread, each as likely. For programs with too many schedules.
+    /// At every step any thread, each with the same probability. Use it for programs with too many
+    /// schedules.
     case random(schedules: Int = 10_000, seed: UInt64 = 1)
-    /// Random priorities that change at `depth` - 1 steps, which finds a bug of that many orderings
-    /// with a known probability. (Burckhardt and others, "A Randomized Scheduler with Probabilistic
-    /// Guarantees of Finding Bugs", ASPLOS 2010.)
+    /// Each thread has a random priority, and priorities change at `depth` - 1 steps. A bug that
+    /// needs `depth` orderings is found with a known probability. (Burckhardt and others, "A
+    /// Randomized Scheduler with Probabilistic Guarantees of Finding Bugs", ASPLOS 2010.)
     case pct(depth: Int, schedules: Int = 10_000, seed: UInt64 = 1)
-    /// One schedule, as a failure gives it.
+    /// One schedule: the text from a failure.
     case replay(String)
 }
 
 /// The result of an exploration that found nothing.
 public struct Explored: Equatable, Sendable {
-    /// How many schedules were run; with `.preemptions`, how many different ones there are.
+    /// The number of schedules that were run. With `.preemptions`, the number of different
+    /// schedules.
     public let schedules: Int
-    /// Whether the program has no other schedule, with any number of preemptions.
+    /// Whether every schedule of the program was run, with any number of preemptions.
     public let isComplete: Bool
 }
 
-/// A program fails under a schedule.
+/// A failure of a program under one schedule.
 ///
-/// The description has the failure, the schedule with a column for each thread, and the search that
-/// runs it again.
+/// The description has the failure, the schedule as a table with a column for each thread, and the
+/// search that runs it again.
 public struct ExplorationFailure: Error, CustomStringConvertible, Sendable {
     /// The reason for which a schedule fails.
     public enum Kind: String, Sendable {
-        /// A check of the program does not hold.
+        /// A check of the program did not hold.
         case check
-        /// No thread can go on.
+        /// No thread could go on.
         case deadlock
-        /// A schedule has too many steps.
+        /// A schedule had too many steps.
         case livelock
-        /// The program does something else under the same schedule, or the schedule that was to be
-        /// replayed is none of this program.
+        /// The program did something else under the same schedule. Or the schedule to replay does
+        /// not belong to this program.
         case notDeterministic = "not deterministic"
-        /// The text that was to be replayed is no schedule.
+        /// The text to replay is not a schedule.
         case replay
     }
 
     /// The kind of the failure.
     public let kind: Kind
-    /// Says what does not hold, or who waits for what.
+    /// Says which check did not hold, or what each thread waited for.
     public let message: String
-    /// The shortest failing schedule that was found, for ``ScheduleSearch/replay(_:)``.
+    /// The shortest failing schedule that was found. Pass it to ``ScheduleSearch/replay(_:)``.
     public let schedule: String
-    /// How many preemptions it has.
+    /// The number of preemptions in `schedule`.
     public let preemptions: Int
-    /// How many schedules were run until the failure was found; with `.preemptions`, of those with
-    /// at most as many preemptions as it has.
+    /// The number of schedules that were run until the failure was found. With `.preemptions`,
+    /// these are the schedules with at most as many preemptions as the failure has.
     public let schedules: Int
     public let description: String
 
@@ -92,18 +94,19 @@ public final class ExploredProgram: @unchecked Sendable {
 
     fileprivate init(_ scheduler: ControlledScheduler) { self.scheduler = scheduler }
 
-    /// Moves the bodies out: they hold this object, and must not outlive their schedule.
+    /// Moves the bodies out of this object. They reference the object, so they must not outlive
+    /// their schedule.
     fileprivate func complete() -> Program.Instance {
         defer { (threads, rest, isComplete) = ([], [], true) }
         return Program.Instance(threads: threads.map { [$0.body] }, names: threads.map(\.name), rest: rest)
     }
 
-    /// Adds a thread, which begins when the program's closure has returned. At most eight. A thread
-    /// starts another with ``ExploredThread``.
+    /// Adds a thread. It begins when the program's closure has returned. A program has at most
+    /// eight threads. A thread can start another one with ``ExploredThread``.
     ///
     /// - Parameters:
     ///   - name: The title of its column in a failure.
-    ///   - body: Runs anew in every schedule.
+    ///   - body: Runs once in every schedule.
     public func thread(_ name: String, _ body: @escaping @Sendable () -> Void) {
         precondition(
             !isComplete,
@@ -113,14 +116,15 @@ public final class ExploredProgram: @unchecked Sendable {
         threads.append((name, body))
     }
 
-    /// Adds what runs when all threads have ended: the place for most checks.
+    /// Adds code that runs when all threads have ended. Most checks belong here.
     public func finally(_ body: @escaping @Sendable () -> Void) {
         precondition(!isComplete, "call finally in the program's closure, not in a thread")
         rest.append(body)
     }
 
-    /// Notes a failure if `condition` does not hold. The first of a schedule counts, and the
-    /// threads go on undisturbed to their ends. In a thread, or in `finally(_:)`.
+    /// Records a failure if `condition` does not hold. Call it in a thread, or in `finally(_:)`.
+    /// Only the first failure of a schedule is kept. The threads then run to their ends without
+    /// preemptions.
     public func check(
         _ condition: Bool,
         _ message: @autoclosure () -> String,
@@ -131,7 +135,7 @@ public final class ExploredProgram: @unchecked Sendable {
         if !condition { scheduler.fail("\(fileID):\(line)", message()) }
     }
 
-    /// As ``exploredPause()``.
+    /// Lets other threads run, as ``exploredPause()`` does.
     public func pause() { exploredPause() }
 }
 
@@ -180,8 +184,8 @@ public func explore(
         to: STDERR_FILENO
     )
     let result = Guarded<Result<Explored, ExplorationFailure>?>(nil)
-    // The schedules' threads and the one that starts them are on one core: to switch is five times
-    // faster.
+    // All threads of the schedules, and the thread that starts them, are on one core: switching is
+    // five times faster.
     let core = Explorer.nextCore()
     JoinableThread {
         JoinableThread.bind(toCore: core)
@@ -219,7 +223,7 @@ private final class Explorer {
         scheduler.close()
     }
 
-    /// An exploration with threads that are not stuck.
+    /// Returns an exploration whose threads are not stuck.
     private var exploration: Exploration {
         if scheduler.isBroken {
             close()
@@ -273,7 +277,7 @@ private final class Explorer {
         }
     }
 
-    /// Runs a failing schedule again; it must fail in the same way.
+    /// Runs a failing schedule again, and throws if it does not fail in the same way.
     private func failAgain(_ found: Exploration.Finding) throws(Exploration.Divergence) {
         let again = exploration.run(Repetition(found.schedule)).finding
         if let again, again.failure.invariant == found.failure.invariant, again.schedule == found.schedule { return }
@@ -285,7 +289,7 @@ private final class Explorer {
         )
     }
 
-    /// Looks for the failure with fewer preemptions, among a few thousand schedules.
+    /// Searches a few thousand schedules for the same failure with fewer preemptions.
     private func shrink(_ found: Exploration.Finding) -> Exploration.Finding {
         for fewer in 0..<min(found.preemptions, 4) {
             let simpler = (try? exploration.search(DepthFirst(bound: fewer), limit: 5_000))?.finding

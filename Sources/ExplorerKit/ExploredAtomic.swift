@@ -3,12 +3,12 @@
 import StressKit
 import Synchronization
 
-/// A value with the methods of `Synchronization.Atomic`, each a step of an exploration.
+/// A value with the methods of `Synchronization.Atomic`. Each call is a step of an exploration.
 ///
-/// An object, so that it can be a `let` wherever an atomic can. Values are compared by `==`. The
+/// It is an object, so it can be a `let` wherever an atomic can. Values are compared with `==`. The
 /// orderings are accepted and not used: an exploration is sequentially consistent, and outside one
-/// a lock makes each operation atomic and sequentially consistent. A weak exchange never fails
-/// without a reason.
+/// a lock makes each operation atomic and sequentially consistent. A weak exchange does not fail
+/// spuriously.
 public final class ExploredAtomic<Value: AtomicRepresentable & Equatable>: Sendable {
     private let value: Guarded<Value>
 
@@ -26,7 +26,7 @@ public final class ExploredAtomic<Value: AtomicRepresentable & Equatable>: Senda
     /// Replaces the value.
     public func store(_ desired: Value, ordering: AtomicStoreOrdering) { step("store") { $0 = desired } }
 
-    /// Replaces the value and returns the one before.
+    /// Replaces the value and returns the previous one.
     public func exchange(_ desired: Value, ordering: AtomicUpdateOrdering) -> Value {
         step("exchange") { value in
             defer { value = desired }
@@ -34,7 +34,7 @@ public final class ExploredAtomic<Value: AtomicRepresentable & Equatable>: Senda
         }
     }
 
-    /// Replaces the value if it equals `expected`. Returns whether it did, and the value before.
+    /// Replaces the value if it equals `expected`. Returns whether it did, and the previous value.
     public func compareExchange(
         expected: Value,
         desired: Value,
@@ -47,7 +47,7 @@ public final class ExploredAtomic<Value: AtomicRepresentable & Equatable>: Senda
         }
     }
 
-    /// Replaces the value if it equals `expected`. Returns whether it did, and the value before.
+    /// Replaces the value if it equals `expected`. Returns whether it did, and the previous value.
     public func compareExchange(
         expected: Value,
         desired: Value,
@@ -57,7 +57,7 @@ public final class ExploredAtomic<Value: AtomicRepresentable & Equatable>: Senda
         compareExchange(expected: expected, desired: desired, ordering: successOrdering)
     }
 
-    /// Replaces the value if it equals `expected`. Returns whether it did, and the value before.
+    /// Replaces the value if it equals `expected`. Returns whether it did, and the previous value.
     public func weakCompareExchange(
         expected: Value,
         desired: Value,
@@ -66,7 +66,7 @@ public final class ExploredAtomic<Value: AtomicRepresentable & Equatable>: Senda
         compareExchange(expected: expected, desired: desired, ordering: ordering)
     }
 
-    /// Replaces the value if it equals `expected`. Returns whether it did, and the value before.
+    /// Replaces the value if it equals `expected`. Returns whether it did, and the previous value.
     public func weakCompareExchange(
         expected: Value,
         desired: Value,
@@ -86,25 +86,25 @@ public final class ExploredAtomic<Value: AtomicRepresentable & Equatable>: Senda
 }
 
 extension ExploredAtomic where Value: FixedWidthInteger {
-    /// Adds. An overflow traps.
+    /// Adds the operand. An overflow traps.
     @discardableResult
     public func add(_ operand: Value, ordering: AtomicUpdateOrdering) -> (oldValue: Value, newValue: Value) {
         update("add") { $0 + operand }
     }
 
-    /// Subtracts. An overflow traps.
+    /// Subtracts the operand. An overflow traps.
     @discardableResult
     public func subtract(_ operand: Value, ordering: AtomicUpdateOrdering) -> (oldValue: Value, newValue: Value) {
         update("subtract") { $0 - operand }
     }
 
-    /// Adds, and wraps around.
+    /// Adds the operand, and wraps around.
     @discardableResult
     public func wrappingAdd(_ operand: Value, ordering: AtomicUpdateOrdering) -> (oldValue: Value, newValue: Value) {
         update("add") { $0 &+ operand }
     }
 
-    /// Subtracts, and wraps around.
+    /// Subtracts the operand, and wraps around.
     @discardableResult
     public func wrappingSubtract(
         _ operand: Value,
@@ -113,31 +113,31 @@ extension ExploredAtomic where Value: FixedWidthInteger {
         update("subtract") { $0 &- operand }
     }
 
-    /// Keeps the bits that both have.
+    /// Keeps the bits that are also set in the operand.
     @discardableResult
     public func bitwiseAnd(_ operand: Value, ordering: AtomicUpdateOrdering) -> (oldValue: Value, newValue: Value) {
         update("and") { $0 & operand }
     }
 
-    /// Adds the bits of the operand.
+    /// Sets the bits that are set in the operand.
     @discardableResult
     public func bitwiseOr(_ operand: Value, ordering: AtomicUpdateOrdering) -> (oldValue: Value, newValue: Value) {
         update("or") { $0 | operand }
     }
 
-    /// Flips the bits of the operand.
+    /// Flips the bits that are set in the operand.
     @discardableResult
     public func bitwiseXor(_ operand: Value, ordering: AtomicUpdateOrdering) -> (oldValue: Value, newValue: Value) {
         update("xor") { $0 ^ operand }
     }
 
-    /// Keeps the lower of both.
+    /// Stores the lower of the value and the operand.
     @discardableResult
     public func min(_ operand: Value, ordering: AtomicUpdateOrdering) -> (oldValue: Value, newValue: Value) {
         update("min") { Swift.min($0, operand) }
     }
 
-    /// Keeps the higher of both.
+    /// Stores the higher of the value and the operand.
     @discardableResult
     public func max(_ operand: Value, ordering: AtomicUpdateOrdering) -> (oldValue: Value, newValue: Value) {
         update("max") { Swift.max($0, operand) }
@@ -145,37 +145,37 @@ extension ExploredAtomic where Value: FixedWidthInteger {
 }
 
 extension ExploredAtomic where Value == Bool {
-    /// Makes it true if both are.
+    /// Stores true if the value and the operand are true, otherwise false.
     @discardableResult
     public func logicalAnd(_ operand: Bool, ordering: AtomicUpdateOrdering) -> (oldValue: Bool, newValue: Bool) {
         update("and") { $0 && operand }
     }
 
-    /// Makes it true if one of both is.
+    /// Stores true if the value or the operand is true, otherwise false.
     @discardableResult
     public func logicalOr(_ operand: Bool, ordering: AtomicUpdateOrdering) -> (oldValue: Bool, newValue: Bool) {
         update("or") { $0 || operand }
     }
 
-    /// Makes it true if exactly one of both is.
+    /// Stores true if exactly one of the value and the operand is true, otherwise false.
     @discardableResult
     public func logicalXor(_ operand: Bool, ordering: AtomicUpdateOrdering) -> (oldValue: Bool, newValue: Bool) {
         update("xor") { $0 != operand }
     }
 }
 
-/// Plain memory that threads share: to read it is a step, and to write it.
+/// Plain memory that threads share. Reading it is one step, writing it another.
 ///
 /// `variable.value += 1` takes two steps, and an update by another thread in between is lost, as in
 /// memory. Outside an exploration a lock keeps each access whole.
 public final class ExploredVariable<Value>: @unchecked Sendable {
-    // Unchecked: the lock guards the value; whether it may be shared is for the user to check.
+    // Unchecked: the lock guards the value. The user decides whether threads may share it.
     private let content: Guarded<Value>
 
     /// Makes a variable with a value.
     public init(_ value: Value) { content = Guarded(value) }
 
-    /// The value. To read it is one step, to write it another.
+    /// The value. Reading it is one step, writing it another.
     public var value: Value {
         get {
             exploredStep("read")

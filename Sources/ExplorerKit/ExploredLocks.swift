@@ -2,31 +2,38 @@
 
 import StressKit
 
-/// A counting semaphore with the methods of `DispatchSemaphore`, whose operations are steps of an
+/// A counting semaphore with the methods of `DispatchSemaphore`. Its operations are steps of an
 /// exploration.
 ///
-/// On a thread that no exploration runs, a semaphore of the system.
+/// On a thread that no exploration runs, it behaves as a semaphore of the system.
 public final class ExploredSemaphore: @unchecked Sendable {
     // Unchecked: `holder` belongs to the running thread of an exploration.
     private let count: Guarded<Int>
-    /// Signalled as often as the count grew: what waits in earnest looks again.
+    /// Signalled once for each increment of the count. A waiting thread that no exploration runs
+    /// then checks the count again.
     private let changes = Semaphore()
     private let isLock: Bool
-    /// The exploration's thread that has the lock, if it is one.
+    /// The letter of the exploration's thread that has the lock; nil if none has it, or if this is
+    /// not a lock.
     private(set) var holder: Character?
 
-    /// - Parameter value: How many threads can take it before one waits.
+    /// Makes a semaphore.
+    ///
+    /// - Parameter value: The number of threads that can take it before one waits.
     public convenience init(value: Int) { self.init(value: value, isLock: false) }
 
     init(value: Int, isLock: Bool) { (count, self.isLock) = (Guarded(value), isLock) }
 
-    /// Takes one; waits while there is none. One step, and another one if it has waited.
+    /// Subtracts one from the count, and waits while the count is 0. This is one step, and a second
+    /// step after a wait.
     public func wait() { take("wait") }
 
-    /// Gives one. Never waits. One step.
+    /// Adds one to the count. Never waits. This is one step.
     public func signal() { give("signal") }
 
-    /// - Parameter name: The step's name; nil if it is none.
+    /// Subtracts one from the count, and waits while the count is 0.
+    ///
+    /// - Parameter name: The name of the step.
     func take(_ name: StaticString) {
         guard let thread = ScheduledThread.controlled else {
             while !takeNow() { changes.wait() }
@@ -39,8 +46,8 @@ public final class ExploredSemaphore: @unchecked Sendable {
         _ = takeNow()
     }
 
-    /// Traps if the lock is not the calling thread's. On a thread that no exploration runs, nothing
-    /// is known.
+    /// Traps if the calling thread does not have the lock. Does nothing on a thread that no
+    /// exploration runs, because the holder is not known there.
     func expectHeld(_ name: StaticString) {
         guard let thread = ScheduledThread.controlled else { return }
         precondition(holder == thread.letter, "\(name): the thread does not have the lock")
@@ -53,7 +60,7 @@ public final class ExploredSemaphore: @unchecked Sendable {
         changes.signal()
     }
 
-    /// Takes one, if there is one.
+    /// Subtracts one from the count if it is not 0. Returns whether it has done so.
     func takeNow() -> Bool {
         let isTaken = count.withLock { count in
             guard count > 0 else { return false }
@@ -65,12 +72,12 @@ public final class ExploredSemaphore: @unchecked Sendable {
     }
 }
 
-/// A lock with its value, with the methods of `Synchronization.Mutex`, whose operations are steps
-/// of an exploration: one to lock, another one if that waits, one to unlock.
+/// A lock that holds a value, with the methods of `Synchronization.Mutex`. Its operations are steps
+/// of an exploration: one to lock, a second one after a wait, one to unlock.
 ///
-/// An object, so that it can be a `let` wherever a mutex can. On a thread that no exploration runs,
-/// a lock of the system. The compiler does not check that the value stays inside (`sending`); it
-/// checks that where the code is compiled with the real type.
+/// It is an object, so it can be a `let` wherever a mutex can. On a thread that no exploration
+/// runs, it behaves as a lock of the system. The compiler does not check that the value stays
+/// inside (`sending`). It checks this where the code is compiled with the real type.
 public final class ExploredMutex<Value>: @unchecked Sendable {
     // Unchecked: the value is used by the thread that has taken the lock.
     private let lock = ExploredSemaphore(value: 1, isLock: true)
@@ -79,8 +86,8 @@ public final class ExploredMutex<Value>: @unchecked Sendable {
     /// Makes a mutex that guards `initialValue`.
     public init(_ initialValue: consuming sending Value) { value = initialValue }
 
-    /// Calls `body` with the value while no other thread has it. Waits for the lock; a thread that
-    /// has it already is a deadlock.
+    /// Calls `body` with the value while no other thread has it. Waits for the lock. A thread that
+    /// already has the lock deadlocks.
     public func withLock<Result, Failure: Error>(_ body: (inout Value) throws(Failure) -> Result) throws(Failure)
         -> Result
     {
@@ -89,7 +96,8 @@ public final class ExploredMutex<Value>: @unchecked Sendable {
         return try body(&value)
     }
 
-    /// As `withLock(_:)`, but returns nil if another thread has the lock. Never waits.
+    /// Calls `body` with the value while no other thread has it. Returns nil if another thread has
+    /// the lock. Never waits.
     public func withLockIfAvailable<Result, Failure: Error>(
         _ body: (inout Value) throws(Failure) -> Result
     ) throws(Failure) -> Result? {
@@ -100,11 +108,11 @@ public final class ExploredMutex<Value>: @unchecked Sendable {
     }
 }
 
-/// A lock with a condition, with the methods of Foundation's `NSCondition`, whose operations are
+/// A lock with a condition, with the methods of Foundation's `NSCondition`. Its operations are
 /// steps of an exploration.
 ///
-/// A signal wakes the thread that has waited longest. No thread wakes without a signal, which a
-/// real condition allows: wait in a loop.
+/// A signal wakes the thread that has waited longest. No thread wakes without a signal. A real
+/// condition allows that: wait in a loop.
 public final class ExploredCondition: Sendable {
     private let mutex = ExploredSemaphore(value: 1, isLock: true)
     private let waiting = Guarded<[ExploredSemaphore]>([])
@@ -115,13 +123,14 @@ public final class ExploredCondition: Sendable {
     /// Waits for the lock.
     public func lock() { mutex.take("lock") }
 
-    /// Gives the lock back. In an exploration a caller without the lock traps.
+    /// Releases the lock. In an exploration, a caller that does not have the lock traps.
     public func unlock() {
         mutex.expectHeld("unlock")
         mutex.give("unlock")
     }
 
-    /// Unlocks, waits for a signal, and locks. In an exploration a caller without the lock traps.
+    /// Releases the lock, waits for a signal, and takes the lock again. In an exploration, a caller
+    /// that does not have the lock traps.
     public func wait() {
         mutex.expectHeld("wait")
         exploredStep("wait")
@@ -132,7 +141,7 @@ public final class ExploredCondition: Sendable {
         mutex.take("lock")
     }
 
-    /// Wakes one thread that waits, if there is one.
+    /// Wakes the thread that has waited longest, if one waits.
     public func signal() {
         exploredStep("signal")
         waiting.withLock { $0.isEmpty ? nil : $0.removeFirst() }?.give(nil)

@@ -2,8 +2,8 @@
 
 import StressKit
 
-/// Random priorities that change at a few random steps: finds a bug that takes `depth` orderings
-/// with a probability that is known.
+/// Gives threads random priorities that change at a few random steps. It finds a bug that needs
+/// `depth` orderings with a known probability.
 ///
 /// (PCT: Burckhardt, Kothari, Musuvathi and Nagarakatte, "A Randomized Scheduler with Probabilistic
 /// Guarantees of Finding Bugs", ASPLOS 2010. With *n* threads and *k* steps a run finds it with at
@@ -13,12 +13,13 @@ package final class PriorityWalk: Strategy {
     private let depth: Int
     private var left: Int
 
-    /// The highest goes on. Threads get theirs when they are met first.
+    /// The priority of each thread, by its index. The thread with the highest priority goes on. A
+    /// thread gets its priority at the first decision that has it as an option.
     private var priorities: [Int: Int] = [:]
     private var changes: [Int: Int] = [:]
     private var step = 0
     private var fault = FaultPlace()
-    /// The longest schedule so far: where to place the changes.
+    /// The length of the longest schedule so far. The changes are placed within this length.
     private var length = 1
 
     package init(depth: Int, seed: UInt64, runs: Int) {
@@ -33,8 +34,8 @@ package final class PriorityWalk: Strategy {
         for thread in decision.options.members where priorities[thread] == nil {
             priorities[thread] = depth + generator.below(1 << 20)
         }
-        // A change point lowers the priority of the thread that would go on, below all that were
-        // given at the start.
+        // A change point lowers the priority of the thread that would go on. The new priority is
+        // below all initial ones.
         if let lower = changes[step] { priorities[highest(decision)] = lower }
         return highest(decision)
     }

@@ -3,21 +3,20 @@
 /// A few threads with a few operations each: small enough to try every schedule.
 package struct Program {
     package let name: String
-    /// The names of the operations, thread by thread: each begins with a step of that name. Without
-    /// any name, only what the operations do takes steps.
+    /// The names of the operations, by thread. Each operation begins with a step of that name. If
+    /// this is empty, only the code of the operations takes steps.
     package let threads: [[StaticString]]
-    /// Builds what one run works on.
+    /// Makes the objects of one run.
     package let make: () -> Instance
 
     package struct Instance {
-        /// Runs before the threads, undisturbed.
+        /// Runs before the threads, without preemptions.
         package var setUp: (() -> Void)?
-        /// The operations, thread by thread.
+        /// The operations, by thread.
         package let threads: [[() -> Void]]
-        /// The names of the threads; without them, their letters.
+        /// The names of the threads; nil if their letters are enough.
         package var names: [String]?
-        /// Run when the threads have ended and nothing else can happen, each when the one before
-        /// has come to rest.
+        /// Run one after the other when the threads have ended and nothing else can happen.
         package var rest: [() -> Void]
 
         package init(
@@ -46,8 +45,8 @@ package struct Omissions: Equatable, Hashable, Sendable {
 
     package var operations: Set<Operation> = []
 
-    /// Letters and numbers, `a0c1`: the first operation of thread a and the second of c. `none` if
-    /// nothing is left out.
+    /// The operations as letters and numbers. `a0c1` is the first operation of thread a and the
+    /// second of c. `none` if nothing is left out.
     package var text: String {
         guard !operations.isEmpty else { return "none" }
         return operations.sorted { ($0.thread, $0.index) < ($1.thread, $1.index) }

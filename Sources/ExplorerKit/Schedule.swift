@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Which thread took each step: enough to repeat the run.
+/// Says which thread took each step. This is enough to repeat the run.
 ///
-/// Written as runs, a letter for the thread and the number of its steps: `a12b3a2`.
+/// The text has a letter for the thread and the number of its steps, again and again: `a12b3a2`.
 package struct Schedule: Equatable, Sendable {
     package var steps: [Int]
 
@@ -31,12 +31,12 @@ package struct Schedule: Equatable, Sendable {
         return text
     }
 
-    /// The program's threads are a, b, c, …; the threads that they start are r, s, t, …; x, y and z
-    /// stand for faults.
+    /// Returns the letter of a thread. The program's threads are a, b, c, …; the threads that they
+    /// start are r, s, t, …; x, y and z stand for faults.
     package static func letter(of thread: Int) -> Character { letters[thread] }
 
     package static let letters: [Character] = Array("abcdefghrstuvwxyz")
-    /// Threads that programs have, and threads that those start, at most.
+    /// The largest number of a program's own threads, and of the threads that these start.
     package static let (programThreads, helperThreads) = (8, 6)
 }
 
@@ -59,7 +59,8 @@ extension Schedule: Codable {
 package final class Repetition: Strategy {
     private let schedule: Schedule
 
-    /// Set if the schedule names a thread that cannot go on: it is not one of this program.
+    /// Set if the schedule names a thread that cannot go on: the schedule does not belong to this
+    /// program.
     package private(set) var doesNotFit = false
 
     package init(_ schedule: Schedule) { self.schedule = schedule }

@@ -5,10 +5,10 @@ import StressKit
 
 /// A real thread that runs only while the scheduler lets it.
 package final class ScheduledThread: @unchecked Sendable {
-    // Unchecked: touched by the running thread, and by the driver while none runs.
+    // Unchecked: used by the running thread, and by the driver while no thread runs.
 
     package enum State {
-        /// Without work.
+        /// Has no work.
         case idle
         /// Can go on.
         case ready
@@ -31,16 +31,17 @@ package final class ScheduledThread: @unchecked Sendable {
     package var name = ""
     package var work: (() -> Void)?
     package var condition: (() -> Bool)?
-    /// When its wait runs out, on the scheduler's clock.
+    /// The time on the scheduler's clock at which the thread's wait ends; nil if it has no limit.
     package var deadline: Duration?
-    /// Whether the wait is short enough to run out while others go on.
+    /// Whether the wait is short enough to run out while other threads can go on.
     package var mayDoze = false
-    /// How long the schedule was when it paused.
+    /// The length of the schedule when the thread paused.
     package var pausedAt = 0
     /// The façade's lock that it waits for.
     var waitsFor: ExploredSemaphore?
 
-    /// Read sections that the thread is inside of, and how many it has left.
+    /// The number of read sections that the thread is inside. `readSections` is the number that it
+    /// has left.
     package var readDepth = 0
     package var readSections = 0
 
@@ -82,7 +83,7 @@ package final class ScheduledThread: @unchecked Sendable {
 
     private var thread: JoinableThread?
 
-    /// Starts the thread behind this object, which then waits until it is chosen. Once.
+    /// Starts the thread of this object. The thread then waits until it is chosen. Called once.
     package func start(onCore core: Int?, _ prepare: @escaping @Sendable () -> Void) {
         guard thread == nil else { return }
         let isPrepared = Semaphore()
@@ -97,7 +98,8 @@ package final class ScheduledThread: @unchecked Sendable {
                 permit.wait()
                 if work == nil { return }
                 work!()
-                // Before another thread runs: the captures' destruction may take steps.
+                // Before another thread runs, because the destruction of the captures may take
+                // steps.
                 work = nil
                 scheduler.end(self)
             }
@@ -105,7 +107,7 @@ package final class ScheduledThread: @unchecked Sendable {
         isPrepared.wait()
     }
 
-    /// Ends the thread, which has no work.
+    /// Ends the thread. It must have no work.
     func stop() {
         permit.signal()
         thread?.join()

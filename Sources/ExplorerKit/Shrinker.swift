@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Makes a failure as small as it gets: first operations are left out, then threads, then
-/// preemptions.
+/// Makes a failure as small as possible: it leaves out operations, then threads, then preemptions.
 ///
-/// After each omission the schedules are searched again: the failure may need other steps, but must
-/// break the same invariant.
+/// After each omission it searches the schedules again. The failure may then need other steps, but
+/// it must break the same invariant.
 package struct Shrinker {
-    /// A failing schedule of what is left.
+    /// A failing schedule of the operations that are left.
     package struct Candidate: Equatable {
         package var omissions: Omissions
         package var schedule: Schedule
@@ -19,12 +18,14 @@ package struct Shrinker {
         }
     }
 
-    /// Schedules with more are too many.
+    /// The largest number of preemptions for which schedules are searched. With more there are too
+    /// many schedules.
     private static var mostPreemptions: Int { 4 }
 
-    /// How many operations each thread has.
+    /// The number of operations of each thread.
     package let operations: [Int]
-    /// Looks for the failure without some operations and with at most so many preemptions.
+    /// Searches for the failure without the operations in `omissions`, and with at most `bound`
+    /// preemptions. Returns nil if it finds none.
     package let search: (_ omissions: Omissions, _ bound: Int) -> Candidate?
 
     package init(
@@ -34,7 +35,9 @@ package struct Shrinker {
         (self.operations, self.search) = (operations, search)
     }
 
-    /// - Parameter bound: Preemptions to allow while operations are left out.
+    /// Returns the smallest failure that it finds.
+    ///
+    /// - Parameter bound: The number of preemptions to allow while operations are left out.
     package func shrink(_ found: Candidate, bound: Int) -> Candidate {
         var smallest = found
         for thread in operations.indices.reversed() {
@@ -54,7 +57,8 @@ package struct Shrinker {
         return smallest
     }
 
-    /// Something is left: what fails without any operation, fails with one.
+    /// Tries to fail without these operations, too. At least one operation is left: a program
+    /// without operations is no program.
     private func tryWithout(_ more: Set<Omissions.Operation>, _ smallest: inout Candidate, _ bound: Int) {
         let fewer = Omissions(smallest.omissions.operations.union(more))
         guard fewer != smallest.omissions, fewer.operations.count < operations.reduce(0, +),

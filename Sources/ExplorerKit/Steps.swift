@@ -12,11 +12,11 @@ public func exploredStep(_ name: StaticString) {
     thread.scheduler.step(thread, name)
 }
 
-/// Waits until `condition` holds, as one step.
+/// Waits, as one step, until `condition` holds.
 ///
-/// The condition is evaluated on any thread, while no other runs. It may read what the façade's
-/// types hold, but take no lock. On a thread that no exploration runs, the caller yields the
-/// processor until the condition holds.
+/// The condition is evaluated on any thread, while no other thread runs. It may read what the
+/// façade's types hold, but take no lock. On a thread that no exploration runs, the caller yields
+/// the processor until the condition holds.
 public func exploredWait(_ name: StaticString, until condition: () -> Bool) {
     guard let thread = ScheduledThread.controlled else {
         while !condition() { sched_yield() }
@@ -26,10 +26,10 @@ public func exploredWait(_ name: StaticString, until condition: () -> Bool) {
     thread.scheduler.wait(thread, name, until: condition)
 }
 
-/// Lets other threads run: for the body of a loop that waits.
+/// Lets other threads run. Call it in the body of a loop that waits.
 ///
-/// The thread goes on when another one has taken a step, and after all others could take one.
-/// A loop that waits without a pause makes the search run into its limit of steps.
+/// The thread goes on when another one has taken a step, and after all others could take one. A
+/// loop that waits without a pause makes the search reach its limit of steps.
 public func exploredPause() {
     guard let thread = ScheduledThread.controlled else {
         sched_yield()
@@ -38,9 +38,9 @@ public func exploredPause() {
     thread.scheduler.pause(thread)
 }
 
-/// A thread of a program under exploration, which another of its threads starts.
+/// A thread of an explored program that another of its threads starts.
 ///
-/// At most six run at a time. On a thread that no exploration runs, a thread of the system.
+/// At most six run at a time. On a thread that no exploration runs, it is a thread of the system.
 public final class ExploredThread: Sendable {
     private let end = ExploredSemaphore(value: 0)
     private let real = Guarded<JoinableThread?>(nil)
@@ -67,8 +67,7 @@ public final class ExploredThread: Sendable {
         return thread
     }
 
-    /// Waits until the thread has ended, as one step. A thread must be joined; more often is
-    /// allowed.
+    /// Waits, as one step, until the thread has ended. Every thread must be joined at least once.
     public func join() {
         end.take("join")
         end.give(nil)

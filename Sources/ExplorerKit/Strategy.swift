@@ -2,52 +2,53 @@
 
 import StressKit
 
-/// A moment at which more than one thread can go on.
+/// A place in a schedule at which more than one thread can go on.
 package struct Decision: Equatable, Sendable {
-    /// The thread that runs; nil if it cannot go on.
+    /// The running thread; nil if it cannot go on.
     package let holder: Int?
-    /// The threads that can go on, the holder among them.
+    /// The threads that can go on. They include the holder, if there is one.
     package let ready: ThreadSet
-    /// The ready threads that have not paused, else the one that paused first. Without this,
-    /// threads that wait in loops could keep all others from running.
-    /// (Musuvathi and Qadeer, "Fair Stateless Model Checking", PLDI 2008.)
+    /// The ready threads that have not paused; if there are none, the one that paused first.
+    /// Without this, threads that wait in loops could keep all others from running. (Musuvathi and
+    /// Qadeer, "Fair Stateless Model Checking", PLDI 2008.)
     package let due: ThreadSet
-    /// The threads that can go on if a wait of theirs runs out first.
+    /// The threads that can go on only if their wait runs out first.
     package let dozing: ThreadSet
-    /// The numbers of the faults that may happen instead.
+    /// The numbers of the faults that may happen here instead.
     package var faults = ThreadSet()
-    /// Steps that were taken before.
+    /// The number of steps before this decision.
     package let step: Int
 
     package var options: ThreadSet { ready.union(dozing).union(faults) }
 
-    /// The default choice: the running thread goes on, else the first that is due.
+    /// The default choice: the running thread, or else the first thread that is due.
     package var usual: Int { holder ?? due.first ?? dozing.first! }
 
-    /// How many preemptions it takes to let `thread` go on: one, if the holder could, or if its
-    /// time has not come, or it has paused. A fault costs as much.
+    /// Returns the cost of letting `thread` go on, in preemptions. It is 1 if the holder could go
+    /// on instead, if the thread's wait would have to run out early, or if the thread has paused;
+    /// otherwise 0. A fault costs 1.
     package func cost(of thread: Int) -> Int {
         if let holder, !faults.contains(thread) { return thread == holder ? 0 : 1 }
         return due.contains(thread) ? 0 : 1
     }
 }
 
-/// Decides which thread goes on, schedule after schedule.
+/// Decides at each step which thread goes on, in one schedule after the other.
 package protocol Strategy: AnyObject {
-    /// One of the decision's options.
+    /// Returns one of the decision's options.
     func choose(_ decision: Decision) -> Int
-    /// Called after each schedule; false when there is no other.
+    /// Prepares the next schedule. Called after each one. Returns false if there is no other.
     func advance() -> Bool
 }
 
-/// Lets every thread run until it cannot go on.
+/// Lets every thread run until it cannot go on. There are no preemptions.
 package final class Undisturbed: Strategy {
     package init() {}
     package func choose(_ decision: Decision) -> Int { decision.usual }
     package func advance() -> Bool { false }
 }
 
-/// The next thread at every step.
+/// Chooses the next thread in a circle at every step.
 package final class RoundRobin: Strategy {
     private var last = -1
 
@@ -62,7 +63,7 @@ package final class RoundRobin: Strategy {
     package func advance() -> Bool { false }
 }
 
-/// Any thread, each as likely, at every step.
+/// Chooses any thread at every step, each with the same probability.
 package final class RandomWalk: Strategy {
     private var generator: Generator
     private var left: Int
@@ -75,7 +76,7 @@ package final class RandomWalk: Strategy {
 
     package func choose(_ decision: Decision) -> Int {
         if let fault = fault.choose(decision, &generator) { return fault }
-        // A wait runs out early now and then.
+        // Sometimes a wait runs out early.
         let options = generator.oneIn(16) ? decision.ready.union(decision.dozing).members : decision.ready.members
         return options[generator.below(options.count)]
     }
@@ -87,14 +88,14 @@ package final class RandomWalk: Strategy {
     }
 }
 
-/// Where a random strategy has something go wrong: each step is as likely as any other. The first
-/// schedule shows how many there are.
+/// Chooses the step at which a random strategy makes a fault happen. Each step has the same
+/// probability. The first schedule has no fault, and shows how many steps there are.
 package struct FaultPlace {
-    /// The longest schedule so far.
+    /// The length of the longest schedule so far.
     private var length = 0
     private var place = Int.max
 
-    /// A fault, if its place has come: one a schedule.
+    /// Returns a fault if its place has come; otherwise nil. There is at most one in each schedule.
     package mutating func choose(_ decision: Decision, _ generator: inout Generator) -> Int? {
         length = max(length, decision.step + 1)
         guard decision.step >= place, !decision.faults.isEmpty else { return nil }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Threads of an exploration, by their numbers: at most 32.
+/// A set of an exploration's threads, by their numbers: at most 32.
 package struct ThreadSet: Equatable, Sendable {
     package private(set) var bits: UInt32 = 0
 
@@ -21,6 +21,6 @@ package struct ThreadSet: Equatable, Sendable {
         return union
     }
 
-    /// In ascending order.
+    /// The numbers in ascending order.
     package var members: [Int] { (0..<32).filter(contains) }
 }

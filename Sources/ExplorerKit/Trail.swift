@@ -3,7 +3,7 @@
 import Glibc
 import StressKit
 
-/// The schedule so far of one scheduler, where a signal handler can write it.
+/// Keeps the schedule so far of one scheduler, in memory that a signal handler can read.
 @safe package final class Trail: @unchecked Sendable {
     // Unchecked: belongs to the running thread.
     private let letters: UnsafeMutablePointer<UInt8>
@@ -32,7 +32,8 @@ import StressKit
 
     // MARK: Crashes
 
-    /// The text of a crash, around the signal, the schedule and the number of preemptions.
+    /// The four parts of a crash's message. Between them the handler writes the signal, the
+    /// schedule and the number of preemptions.
     package typealias Text = (StaticString, StaticString, StaticString, StaticString)
 
     private static let key: pthread_key_t = {
@@ -41,7 +42,7 @@ import StressKit
         return key
     }()
 
-    /// If the calling thread crashes, this trail is written.
+    /// Makes this trail the one that is written if the calling thread crashes.
     package func adopt() {
         // Safe: the scheduler outlives its threads; its driver calls `abandon()`.
         unsafe pthread_setspecific(Self.key, Unmanaged.passUnretained(self).toOpaque())
@@ -63,17 +64,19 @@ import StressKit
         }
     }()
 
-    /// Installs a handler for the signals of a crash; under a sanitizer none, it reports better.
+    /// Installs a handler for the signals of a crash. Installs none under a sanitizer, whose own
+    /// report is better.
     ///
     /// - Parameters:
-    ///   - file: Where the text is written.
-    ///   - exit: How the process ends then. Without it, as it would without this handler.
+    ///   - file: The descriptor to which the text is written.
+    ///   - exit: The exit code of the process. If it is nil, the process ends as it would without
+    ///     this handler.
     package static func report(_ text: Text, to file: Int32, exit: StressExit? = nil) {
         if unsafe format == nil { unsafe format = (text, file, exit) }
         _ = installed
     }
 
-    /// Allocates nothing: the process is dying.
+    /// Writes the message. It allocates nothing, because the process is dying.
     fileprivate static func report(_ number: Int32) {
         guard let format = unsafe Self.format else { return }
         if let trail = unsafe pthread_getspecific(key) {

@@ -2,26 +2,28 @@
 
 import Foundation
 
-/// A command that runs in a folder, with one variable more in its environment.
+/// A command that runs in a folder, with one additional variable in its environment.
 struct Command {
-    /// How it has ended.
+    /// The way in which the command has ended.
     struct End: Equatable {
-        /// The exit code; of a signal, 128 and its number; nil if it has been killed, at the limit.
+        /// The exit code. If a signal ended the command, 128 plus its number. Nil if the command
+        /// was killed at the limit.
         let code: Int32?
         let seconds: Double
-        /// The text of both outputs.
+        /// The text of standard output and standard error.
         let output: String
     }
 
     let arguments: [String]
     let folder: String
 
-    /// Runs it to its end, and waits for that. Nothing that it has started runs any longer.
+    /// Runs the command, and waits for its end. All processes that it has started have ended by
+    /// then.
     ///
     /// - Parameters:
-    ///   - bug: The seeded bug that is on.
-    ///   - limit: The seconds after which it is killed.
-    ///   - log: The file that gets its output.
+    ///   - bug: The name of the seeded bug that is on.
+    ///   - limit: The number of seconds after which the command is killed.
+    ///   - log: The file that receives its output.
     func run(bug: String? = nil, limit: Double, log: String) throws -> End {
         _ = FileManager.default.createFile(atPath: log, contents: nil)
         let file = try FileHandle(forWritingTo: URL(fileURLWithPath: log))
@@ -49,11 +51,12 @@ struct Command {
             exited.signal()
         }
         let isInTime = exited.wait(timeout: .now() + limit) == .success
-        // It can have ended but for a pipe that a process holds whose parents are gone.
+        // The command may only be waiting for a pipe that a process without a parent holds.
         let isFreed = !isInTime && tree.killDetached() && exited.wait(timeout: .now() + 5) == .success
         let duration = begin.duration(to: .now) / .seconds(1)
         tree.kill()
-        // On Linux, only after the end of all processes that have inherited a socket from it.
+        // On Linux, `Process` reports the end only when all processes that inherited a socket from
+        // the command have ended.
         let isReaped = ended.wait(timeout: .now() + 5) == .success
         Interruption.running.withLock { all in all.removeAll { $0 == tree } }
         let output = String(decoding: try Data(contentsOf: URL(fileURLWithPath: log)), as: UTF8.self)

@@ -2,20 +2,20 @@
 
 import Foundation
 
-/// Builds the edited copy, and runs the tests without a bug and with each.
+/// Builds the edited copy, and runs the tests once without a bug and once with each bug.
 struct MutantRun {
-    /// A bug's verdict.
+    /// The verdict on one bug.
     struct Row: Codable {
         enum Verdict: String, Codable { case found, survived, hung }
 
         let bug: String
         let verdict: Verdict
-        /// The tests that have failed, or the way in which the process has ended.
+        /// The names of the tests that failed, or the way in which the process ended.
         let foundBy: [String]
-        /// The tests that had to find it; nil: all.
+        /// The tests that had to find the bug; nil for all tests.
         let filter: String?
         let seconds: Double
-        /// The file with the output of the tests.
+        /// The path of the file with the output of the tests.
         let log: String
     }
 
@@ -33,15 +33,19 @@ struct MutantRun {
     private let limit: Double?
     private let logs: String
 
+    /// Makes a run.
+    ///
     /// - Parameters:
-    ///   - command: Runs the tests. Of `swift test`, the build is taken apart.
-    ///   - limit: The seconds that a run may take; nil: five times the control's, and 60.
+    ///   - command: Runs the tests. If it is `swift test`, the build is a separate step.
+    ///   - limit: The number of seconds that a run may take. If it is nil, five times the time of
+    ///     the run without a bug, and 60.
     init(_ package: SeededPackage, command: [String], limit: Double? = nil) {
         (self.package, self.command, self.limit) = (package, command, limit)
         logs = (package.copy.folder as NSString).deletingLastPathComponent + "/logs"
     }
 
-    /// Prints a line for each bug as soon as its verdict is known. Waits for all of it.
+    /// Runs the tests, and prints a line for each bug as soon as its verdict is known. Returns
+    /// after the last one.
     func run(_ bugs: [SeededBug]) throws -> Report {
         try package.write()
         try? FileManager.default.removeItem(atPath: logs)
@@ -77,7 +81,7 @@ struct MutantRun {
         return report
     }
 
-    /// Writes a line at once, also if no terminal shows it.
+    /// Writes a line at once, also if the output is no terminal.
     private func say(_ line: String) { FileHandle.standardOutput.write(Data((line + "\n").utf8)) }
 
     private func text(of row: Row) -> String {
@@ -96,8 +100,8 @@ struct MutantRun {
 
     private var isSwiftTest: Bool { command.starts(with: ["swift", "test"]) }
 
-    /// Builds the copy with its tests, if the command is `swift test`. Any other command builds by
-    /// itself when it runs the first time.
+    /// Builds the copy with its tests, if the command is `swift test`. Any other command builds
+    /// during its first run.
     private func build() throws {
         guard isSwiftTest else { return }
         var options: [String] = []
@@ -156,10 +160,11 @@ struct MutantRun {
         )
     }
 
-    /// The names of the tests that have failed, each once, in the order in which they have.
+    /// Returns the names of the tests that failed, in the order of their failures. Each occurs
+    /// once.
     static func failures(_ output: String) -> [String] {
         var names: [String] = []
-        // Lines of swift-testing, and of XCTest on Linux and on macOS.
+        // Matches the lines of swift-testing, and of XCTest on Linux and on macOS.
         for match in output.matches(
             of:
                 /Test (?:Case '(?:-\[)?([^'\]]+)\]?'|("[^\n]+?"|[^\s"(]+\([^)\n]*\)))(?: with \d+ test cases?)? failed (?:after|\()/
@@ -170,7 +175,7 @@ struct MutantRun {
         return names
     }
 
-    /// The test that had begun last, and not ended.
+    /// Returns the name of the test that began last and has not ended.
     static func unended(_ output: String) -> String? {
         var running: [Substring] = []
         for match in output.matches(
@@ -183,7 +188,7 @@ struct MutantRun {
         return running.last.map(String.init)
     }
 
-    /// Whether a filter has left out all tests.
+    /// Returns whether the filter has excluded all tests.
     static func hasRunNothing(_ output: String) -> Bool {
         output.contains("No matching test cases were run")
             || output.contains(/Test run with 0 tests/) && !output.contains(/Executed [1-9]\d* tests?/)

@@ -6,7 +6,7 @@ import Foundation
 /// Shows which seeded bugs a package's tests find.
 ///
 /// The command copies the package, edits the copy, builds it once, and runs the tests once without
-/// a bug and once with each. Nothing outside `.build/mutants` is written but the file that `--json`
+/// a bug and once with each. It writes only to `.build/mutants` and to the file that `--json`
 /// names.
 @main
 struct Mutants: ParsableCommand {

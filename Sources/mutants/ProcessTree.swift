@@ -3,23 +3,25 @@
 import Foundation
 import Synchronization
 
-/// A command's process, which is a process group of its own, and all that it has started.
+/// A command's process, which has its own process group, and all processes that it has started.
 ///
 /// A variable in the environment marks them. Processes without a parent, or in another session,
-/// inherit the mark, too. An orphan in another session with an emptied environment is missed.
+/// inherit this variable, too. It misses a process that has no parent, has its own session and has
+/// emptied its environment.
 struct ProcessTree: Equatable {
     let root: pid_t
     /// The name of the variable.
     let mark: String
 
-    /// Waits until the root has ended, and leaves it to be reaped.
+    /// Waits until the root process has ended, but does not reap it.
     func waitForRoot() {
         var information = unsafe siginfo_t()
         // Safe: the call writes to the variable.
         while unsafe waitid(P_PID, id_t(root), &information, WEXITED | WNOWAIT) != 0, errno == EINTR {}
     }
 
-    /// The exit code; of a signal, 128 and its number. Nil if the root is reaped, or has not ended.
+    /// Reaps the root process. Returns its exit code, or 128 plus the number of the signal that
+    /// ended it. Returns nil if it was reaped before, or has not ended.
     func reapRoot() -> Int32? {
         var status: Int32 = 0
         // Safe: the call writes to the variable.
@@ -27,7 +29,7 @@ struct ProcessTree: Equatable {
         return status & 0x7f == 0 ? status >> 8 & 0xff : 128 + status & 0x7f
     }
 
-    /// Kills all of them, and waits until they are gone: ten seconds at most.
+    /// Kills all processes of the tree, and waits at most ten seconds until they are gone.
     func kill() {
         _ = signal(-root)
         for _ in 0..<1_000 {
@@ -38,7 +40,7 @@ struct ProcessTree: Equatable {
         }
     }
 
-    /// Kills those that are not below the root any more; whether there were any.
+    /// Kills the processes that are no longer below the root. Returns whether there were any.
     func killDetached() -> Bool {
         let detached = Self.processes(with: mark).subtracting(Self.below([root], in: Self.processes()))
         for each in detached { _ = signal(each) }
@@ -47,7 +49,8 @@ struct ProcessTree: Equatable {
 
     private func signal(_ process: pid_t) -> Int32 { Foundation.kill(process, SIGKILL) }
 
-    /// The processes with a text in the environment that they have begun with, and all below them.
+    /// Returns the processes that have begun with a text in their environment, and all processes
+    /// below them.
     static func processes(with mark: String) -> Set<pid_t> {
         let table = processes()
         let marked = table.filter { $0.value.text.range(of: Data(mark.utf8)) != nil }
@@ -66,12 +69,12 @@ struct ProcessTree: Equatable {
         return found
     }
 
-    /// The processes that run, with their environments.
+    /// Returns all running processes with their environments.
     private static func processes() -> Table {
         var table: Table = [:]
         #if os(Linux)
         for name in (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? [] {
-            // Behind the name, in parentheses: the state and the parent.
+            // After the name in parentheses come the state and the parent.
             guard let id = pid_t(name),
                 let fields = (try? String(contentsOfFile: "/proc/\(id)/stat", encoding: .utf8))?
                     .split(separator: ")").last?.split(separator: " "),
@@ -94,11 +97,11 @@ struct ProcessTree: Equatable {
     }
 }
 
-/// Kills the commands that run when the user ends `mutants`.
+/// Kills the running commands when the user ends `mutants`.
 enum Interruption {
-    /// The commands that run.
+    /// The commands that are running.
     static let running = Mutex<[ProcessTree]>([])
-    /// The end of a pipe that takes the number of the signal.
+    /// The end of a pipe to which a handler writes the number of the signal.
     private nonisolated(unsafe) static var input: Int32 = -1
 
     static func endTheCommandsToo() {
@@ -108,13 +111,13 @@ enum Interruption {
         for number in [SIGINT, SIGTERM, SIGHUP] {
             signal(number) { number in
                 var byte = UInt8(truncatingIfNeeded: number)
-                // Safe: a handler may write, and the byte lives as long as the call.
+                // Safe: a handler may call `write`, and the byte lives as long as the call.
                 _ = unsafe write(Interruption.input, &byte, 1)
             }
         }
         Thread.detachNewThread {
             guard let number = try? pipe.fileHandleForReading.read(upToCount: 1)?.first else { return }
-            // Locked until the process ends: nothing starts any more.
+            // The lock is held until the process ends, so that no other command starts.
             running.withLock { all in
                 for each in all { each.kill() }
                 _exit(128 + Int32(number))

@@ -6,7 +6,7 @@ import Foundation
 struct SeededPackage {
     let copy: PackageCopy
     let bugs: [SeededBug]
-    /// The files that the copy has with another text; nil: not at all.
+    /// The new texts of files in the copy, by path; nil for a file that the copy does not have.
     private var changes: [String: String?] = [:]
     private var targets: Set<String> = []
 
@@ -14,7 +14,7 @@ struct SeededPackage {
     ///
     /// - Parameters:
     ///   - package: The absolute path of the package.
-    ///   - folder: The folder of edits, relative to the package.
+    ///   - folder: The path of the folder of edits, relative to the package.
     init(at package: String, edits folder: String) throws {
         let files = FileManager.default
         let package = URL(fileURLWithPath: package).resolvingSymlinksInPath().path
@@ -37,7 +37,7 @@ struct SeededPackage {
             guard let text = try? String(contentsOfFile: "\(package)/\(file)", encoding: .utf8) else {
                 throw Failure("\(edits[0].origin): the package has no file \(file)")
             }
-            // The copy has the link, too: its file would be the original.
+            // The copy has the same link, which would lead to the original file.
             if URL(fileURLWithPath: "\(package)/\(file)").resolvingSymlinksInPath().path != "\(package)/\(file)" {
                 throw Failure("\(edits[0].origin): \(file) is behind a link")
             }
@@ -50,10 +50,10 @@ struct SeededPackage {
         }
     }
 
-    /// Makes the edited copy, or renews it.
+    /// Makes the edited copy, or updates it.
     func write() throws { try copy.renew(changes) }
 
-    /// The bugs whose name has a pattern; all if it is nil.
+    /// Returns the bugs whose names have a pattern; all bugs if the pattern is nil.
     func named(_ pattern: String?) throws -> [SeededBug] {
         guard let pattern else { return bugs }
         guard let regex = try? Regex(pattern) else { throw Failure("no pattern: \(pattern)") }
@@ -65,12 +65,13 @@ struct SeededPackage {
     private mutating func edit(_ file: String, _ text: String, _ edits: [Edit]) throws {
         var edited = try EditedFile(file, text).apply(edits)
         if file.hasSuffix("/main.swift") {
-            // Keeps its name, which says where the program begins.
+            // `main.swift` keeps its name, which says where the program begins.
             edited = edited.split(separator: "\n", omittingEmptySubsequences: false)
                 .filter { !$0.hasPrefix("#sourceLocation") }.joined(separator: "\n")
             changes[file] = edited
         } else {
-            // Not by its own name, which its lines give to the compiler as where they come from.
+            // The edited file gets another name, because its `#sourceLocation` lines give the
+            // original name to the compiler.
             changes[file] = .some(nil)
             changes[file.dropLast(6) + ".edited.swift"] = edited
         }
@@ -80,14 +81,14 @@ struct SeededPackage {
         targets.insert(target)
     }
 
-    /// The folder of a target: the one below `Sources`, or `Sources` itself if the file is there.
+    /// Returns the folder of the file's target: the one below `Sources`, or `Sources` itself.
     private func target(of file: String) -> String? {
         let parts = file.split(separator: "/")
         guard ["Sources", "Source", "src", "srcs"].contains(parts.first), parts.count > 1 else { return nil }
         return parts.prefix(parts.count > 2 ? 2 : 1).joined(separator: "/")
     }
 
-    /// The file that the copy of a target has in addition.
+    /// The text of the file that is added to each edited target of the copy.
     private var bugSwitch: String {
         """
         #if canImport(Glibc)

@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// Monotonic time in nanoseconds, as cheap as the system has it.
+/// Returns the monotonic time in nanoseconds.
 package func nanoseconds() -> UInt64 {
     var time = timespec()
     // Safe: a variable of this frame.
@@ -10,13 +10,13 @@ package func nanoseconds() -> UInt64 {
     return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
 }
 
-/// Keeps the processor busy for about so long.
+/// Keeps the processor busy for about this time.
 package func spin(nanoseconds duration: UInt64) {
     let end = nanoseconds() + duration
     while nanoseconds() < end {}
 }
 
-/// Seconds as a number, for arithmetic and printing.
+/// Converts durations to seconds, for arithmetic and for printing.
 extension Duration {
     package var seconds: Double { Double(components.seconds) + Double(components.attoseconds) / 1e18 }
 }

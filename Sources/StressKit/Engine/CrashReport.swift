@@ -3,7 +3,8 @@
 import Glibc
 import Synchronization
 
-/// Says what was running when the process crashes, and ends it with the code for a crash.
+/// Reports what was running when the process crashes, and ends the process with the exit code for a
+/// crash.
 package enum CrashReport {
     nonisolated(unsafe) private static var seed: UnsafeMutablePointer<CChar>?
     private static let scenario = Atomic<UInt>(0)
@@ -14,7 +15,8 @@ package enum CrashReport {
         (SIGFPE, "SIGFPE"),
     ]
 
-    /// Installs handlers for the signals of a crash; under a sanitizer none, it reports better.
+    /// Installs handlers for the signals of a crash. Installs none under a sanitizer, whose own
+    /// report is better.
     package static func install(seed number: UInt64) {
         guard Sanitizer.current == nil else { return }
         // Written once, before other threads run; the handler only reads it.
@@ -22,12 +24,12 @@ package enum CrashReport {
         for (number, _) in signals { signal(number, reportCrash) }
     }
 
-    /// Runs `body` with handlers that report a crash and then leave it to the handlers of before,
-    /// such as the runtime's, which prints a backtrace.
+    /// Runs `body` with handlers that report a crash. They then pass the signal on to the previous
+    /// handlers, such as the runtime's, which prints a backtrace.
     static func during<Result>(_ name: String, seed number: UInt64, _ body: () throws -> Result) rethrows -> Result {
         guard Sanitizer.current == nil else { return try body() }
         enter(name)
-        // Safe: one run of the process at a time; a handler only reads them.
+        // Safe: the process has one run at a time, and a handler only reads them.
         unsafe seed = strdup("\(number)")
         for (index, (number, _)) in signals.enumerated() {
             var action = sigaction()
@@ -42,12 +44,13 @@ package enum CrashReport {
 
     nonisolated(unsafe) private static var previous = Array(repeating: sigaction(), count: signals.count)
 
-    /// Puts the handlers of before back.
+    /// Installs the previous handlers again.
     fileprivate static func restore() {
         for (index, (number, _)) in signals.enumerated() { unsafe sigaction(number, &previous[index], nil) }
     }
 
-    /// Names the scenario that runs from now on. The copy stays: a handler may be reading it.
+    /// Names the scenario that runs from now on. The copy of the name is never freed, because a
+    /// handler may be reading it.
     package static func enter(_ name: String) {
         // Release: pairs with the acquire in `report(_:)`.
         scenario.store(UInt(bitPattern: unsafe strdup(name)), ordering: .releasing)
@@ -81,8 +84,8 @@ package enum CrashReport {
     }
 }
 
-/// The signal handler of a run in a test. When it returns, the instruction traps again, and `abort`
-/// raises its signal again.
+/// The signal handler of a run in a test. When it returns, the previous handler gets the signal:
+/// the instruction traps again, or `abort` raises the signal again.
 private func reportAndPassOn(_ number: Int32) {
     CrashReport.restore()
     CrashReport.report(number)

@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// How the command ends.
+/// The exit codes of the command.
 package enum StressExit: Int32, Error {
     case pass = 0
     case usage = 1
@@ -13,14 +13,15 @@ package enum StressExit: Int32, Error {
     case mutantSurvived = 6
     case crash = 7
 
-    /// Ranks an exit code. When two runs are combined, the code of the higher rank counts.
+    /// Returns the rank of an exit code. If two runs are combined, the code with the higher rank is
+    /// the code of both.
     package static func severity(of code: Int32) -> Int {
         let order: [StressExit] = [.pass, .inconclusive, .mutantSurvived, .violated, .hang, .crash, .harnessError]
         return order.firstIndex { $0.rawValue == code } ?? order.count
     }
 }
 
-/// Ends the process because the harness itself cannot go on.
+/// Ends the process, because the harness itself cannot go on.
 package func harnessFailure(_ message: String) -> Never {
     StandardError.print("stress: \(message)")
     exit(StressExit.harnessError.rawValue)

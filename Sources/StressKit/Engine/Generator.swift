@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A small reproducible generator, one for each thread (SplitMix64 of Steele, Lea and Flood, 2014).
+/// A small reproducible generator of random numbers: one for each thread (SplitMix64 of Steele, Lea
+/// and Flood, 2014).
 public struct Generator: RandomNumberGenerator, Sendable {
     @usableFromInline package var state: UInt64
 
-    /// Makes the generator that has these two numbers.
+    /// Makes a generator. Two generators with the same arguments give the same numbers.
     ///
     /// - Parameters:
     ///   - seed: Determines all numbers.
@@ -24,7 +25,7 @@ public struct Generator: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// True once in `times` on average.
+    /// Returns true once in `times` calls on average.
     @inlinable
     public mutating func oneIn(_ times: UInt64) -> Bool { next() % times == 0 }
 
@@ -34,8 +35,8 @@ public struct Generator: RandomNumberGenerator, Sendable {
     @inlinable
     public mutating func below(_ bound: Int) -> Int { Int(next() % UInt64(bound)) }
 
-    /// The seed of one round: it depends on the run's seed, the scenario's name and the round, not
-    /// on what else runs.
+    /// Returns the seed of one round. It depends on the run's seed, the scenario's name and the
+    /// round. It does not depend on the other scenarios of the run.
     package static func roundSeed(_ seed: UInt64, _ name: String, _ round: Int) -> UInt64 {
         let hash = name.utf8.reduce(0xCBF2_9CE4_8422_2325 as UInt64) { ($0 ^ UInt64($1)) &* 0x100_0000_01B3 }
         var generator = Generator(seed: seed ^ hash, stream: UInt64(round))

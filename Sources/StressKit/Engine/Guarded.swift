@@ -2,10 +2,10 @@
 
 import Glibc
 
-/// A value behind a lock.
+/// A value that a lock guards.
 ///
-/// ThreadSanitizer follows the system's lock; into the standard library's it cannot see, and would
-/// report what the lock orders.
+/// The lock is the system's, which ThreadSanitizer understands. It does not see how the standard
+/// library's lock orders accesses, and would report them as races.
 @safe package final class Guarded<Value>: @unchecked Sendable {
     // Unchecked: `value` is guarded by the lock.
     private let lock: UnsafeMutablePointer<pthread_mutex_t>

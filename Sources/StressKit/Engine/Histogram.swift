@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Counts of durations in nanoseconds, in buckets of about 3 % width: one thread writes it, the
-/// reports merge.
+/// Counts durations in nanoseconds, in buckets of about 3 % width. One thread writes a histogram,
+/// and reports merge several of them.
 public struct Histogram: Sendable {
     private static let bucketsPerDoubling = 32
     private var counts = [UInt64](repeating: 0, count: 64 * bucketsPerDoubling)
-    /// How many durations were recorded.
+    /// The number of recorded durations.
     public private(set) var total: UInt64 = 0
-    /// The longest of them; 0 without any.
+    /// The longest recorded duration; 0 if there is none.
     public private(set) var maximum: UInt64 = 0
 
     package init() {}
@@ -24,8 +24,8 @@ public struct Histogram: Sendable {
         maximum = max(maximum, other.maximum)
     }
 
-    /// The smallest recorded size, to a bucket's width, that `fraction` of the values do not
-    /// exceed; nil without values.
+    /// Returns the shortest duration that at least the share `fraction` of the recorded durations
+    /// does not exceed, rounded to a bucket. Returns nil if nothing was recorded.
     public func quantile(_ fraction: Double) -> UInt64? {
         guard total > 0 else { return nil }
         let rank = max(1, UInt64((Double(total) * fraction).rounded(.up)))
@@ -37,7 +37,8 @@ public struct Histogram: Sendable {
         return maximum
     }
 
-    /// Below 32 each value has its bucket; above, the leading five bits after the first choose one.
+    /// Returns the index of a value's bucket. Each value below 32 has its own. For a larger value,
+    /// the place of its first one bit and the five bits after it choose the bucket.
     private static func bucket(of value: UInt64) -> Int {
         guard value >= 32 else { return Int(value) }
         let exponent = 63 - value.leadingZeroBitCount

@@ -4,7 +4,7 @@ import Glibc
 
 /// A joinable thread of the harness.
 package struct JoinableThread: @unchecked Sendable {
-    // Unchecked: a thread's identifier is a number, or a pointer that is never followed.
+    // Unchecked: an identifier is a number, or a pointer that is never followed.
     private let identifier: pthread_t
 
     /// Starts a thread that runs `body`.
@@ -44,17 +44,18 @@ package struct JoinableThread: @unchecked Sendable {
     }
 }
 
-/// Runs `body` on `count` threads at once and waits for all.
+/// Runs `body` on `count` threads at once, and waits until all have ended.
 package func concurrently(_ count: Int, _ body: @escaping @Sendable (Int) -> Void) {
     let threads = (0..<count).map { index in JoinableThread { body(index) } }
     for thread in threads { thread.join() }
 }
 
-/// Twice to four times the cores, so that threads are interrupted everywhere.
+/// The number of threads of a run by default: three for each processor, but at least four. More
+/// threads than processors are interrupted at all places.
 package var usualThreads: Int { max(4, 3 * processorCount) }
 
-/// How many processors the system has online.
+/// The number of processors that the system has online.
 package var processorCount: Int { Int(sysconf(Int32(_SC_NPROCESSORS_ONLN))) }
 
-/// The calling thread's number; no other thread has it.
+/// Returns a number that no other living thread has.
 func threadNumber() -> UInt { UInt(pthread_self()) }

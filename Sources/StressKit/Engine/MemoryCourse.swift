@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Resident memory over a long run, at rest, each time that all scenarios have had a round.
+/// The course of resident memory in a long run. It is measured at rest, each time that all
+/// scenarios have had a round.
 package struct MemoryCourse: Codable, Sendable {
-    /// The invariant that it belongs to.
+    /// The name of the invariant that memory stays level.
     package let invariant: String
-    /// How far the end may be from the warm level.
+    /// The largest accepted growth from the warm level to the level at the end, in bytes.
     package static let tolerance = 4 << 20
 
     package struct Point: Codable, Sendable {
@@ -16,7 +17,8 @@ package struct MemoryCourse: Codable, Sendable {
         }
     }
 
-    /// Until then pools, arenas and caches still fill.
+    /// The time before the first measurement that counts. Pools, arenas and caches still grow
+    /// during this time.
     package let warmUpSeconds: Double
     package private(set) var points: [Point] = []
 
@@ -24,7 +26,8 @@ package struct MemoryCourse: Codable, Sendable {
         (self.invariant, self.warmUpSeconds) = (invariant, warmUpSeconds)
     }
 
-    /// Looks at the process: the allocator returns what it keeps for later first.
+    /// Measures the resident memory of the process. Before that, makes the allocator return free
+    /// memory to the system.
     package mutating func look(seconds: Double) {
         ResidentMemory.giveBack()
         add(Point(seconds: seconds, residentBytes: ResidentMemory.current))
@@ -34,12 +37,13 @@ package struct MemoryCourse: Codable, Sendable {
 
     private var warm: [Point] { points.filter { $0.seconds >= warmUpSeconds } }
 
-    /// How many looks in a row make a level: the lowest of them. What is in use lies scattered
-    /// among what was freed, so that chance keeps some mebibytes resident at one look and none at
-    /// the next; what leaks is there at each.
+    /// The number of measurements in a row from which a level is made: it is the lowest of them.
+    /// Used memory lies scattered among free memory, so single measurements differ by some
+    /// mebibytes. Leaked memory is part of each of them.
     private static let looksForLevel = 4
 
-    /// From the warm level to that at the end; nil while there are too few looks.
+    /// The growth from the warm level to the level at the end, in bytes. Nil if there are too few
+    /// measurements.
     package var growth: Int? {
         guard isLongEnough else { return nil }
         return Self.level(warm.suffix(Self.looksForLevel)) - Self.level(warm.prefix(Self.looksForLevel))
@@ -47,7 +51,7 @@ package struct MemoryCourse: Codable, Sendable {
 
     private var isLongEnough: Bool { warm.count >= 2 * Self.looksForLevel }
 
-    /// Bytes a minute, by least squares over the looks after the warm-up.
+    /// The growth in bytes a minute, by least squares over the measurements after the warm-up.
     package var slope: Double? {
         guard isLongEnough else { return nil }
         let count = Double(warm.count)
@@ -58,7 +62,8 @@ package struct MemoryCourse: Codable, Sendable {
         return square > 0 ? 60 * product / square : nil
     }
 
-    /// Whether it has grown by more than the tolerance. A run that is too short to show it has not.
+    /// Whether memory has grown by more than the tolerance. False if the run is too short to show
+    /// growth.
     package var hasGrown: Bool { (growth ?? 0) > Self.tolerance }
 
     package var text: String {

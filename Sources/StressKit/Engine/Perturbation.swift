@@ -3,32 +3,33 @@
 import Glibc
 import Synchronization
 
-/// The kinds of delays that disturb the threads under test. Bits from 256 up are the host's.
+/// The kinds of delays that disturb the threads under test. The bits from 256 up belong to the
+/// host.
 public struct PerturbationKinds: OptionSet, Sendable {
     public let rawValue: Int
     public init(rawValue: Int) { self.rawValue = rawValue }
 
-    /// Gives the processor away at hot points.
+    /// Gives the processor to other threads at hot points.
     public static let yield = PerturbationKinds(rawValue: 1)
     /// Spins and sleeps at hot points, for 0.1 µs to 100 ms.
     public static let stall = PerturbationKinds(rawValue: 2)
     /// Binds a third of the threads to a core.
     public static let affinity = PerturbationKinds(rawValue: 4)
-    /// Stops all threads together, and lets them go together, twenty times a second.
+    /// Stops all threads for 5 ms, twenty times a second, and lets them continue together.
     public static let stutter = PerturbationKinds(rawValue: 8)
-    /// Takes a fifth of its time from one thread of each round.
+    /// Takes a fifth of its time from one thread in each round.
     public static let starve = PerturbationKinds(rawValue: 16)
-    /// Stops one thread for 300 ms, in one of eight rounds.
+    /// Stops one thread for 300 ms, in one of eight rounds on average.
     public static let long = PerturbationKinds(rawValue: 32)
     /// Starts three times as many threads.
     public static let crowd = PerturbationKinds(rawValue: 64)
     /// Moves threads from core to core while they run.
     public static let rotate = PerturbationKinds(rawValue: 128)
 
-    /// Makes the begin of an operation a point that may be hot.
+    /// Makes the begin of each operation a point that may be hot.
     static let steps = PerturbationKinds(rawValue: 1 << 30)
 
-    /// Delays, each by itself.
+    /// The kinds of delays with their names, one by one.
     package static let delays: [(name: String, kind: PerturbationKinds)] = [
         ("yield", .yield), ("stall", .stall), ("affinity", .affinity), ("stutter", .stutter), ("starve", .starve),
         ("long", .long), ("crowd", .crowd), ("rotate", .rotate),
@@ -41,35 +42,35 @@ public struct PerturbationKinds: OptionSet, Sendable {
     fileprivate static let atSteps: PerturbationKinds = [.rotate, .stutter, .starve, .long, .steps]
 }
 
-/// The host's faults: they fail calls and delay code while a scenario is under load.
+/// The faults of a host: they make calls fail and delay code while a scenario is under load.
 package protocol RoundFaults: AnyObject, Sendable {
-    /// Whether faults are made in this round. Bounds of time and memory are then not judged.
+    /// Whether faults happen in this round. Bounds of time and memory are then not checked.
     var isActive: Bool { get }
-    /// Draws a round's faults.
+    /// Chooses the faults of a round.
     ///
-    /// - Parameter round: Rounds of the scenario before this one.
+    /// - Parameter round: The number of rounds of the scenario before this one.
     func prepare(_ allowed: PerturbationKinds, seed: UInt64, round: Int, _ length: Duration, _ violations: Violations?)
-    /// The round's load has ended.
+    /// Ends the faults of the round, whose load has ended.
     func rest()
-    /// A thread has come to an injection point, which need not be hot.
+    /// Called when a thread has come to an injection point, also if the point is not hot.
     func reached(_ point: StaticString)
-    /// Does something instead of a delay at a hot point. Returns whether it has.
+    /// May make a fault happen at a hot point, instead of a delay. Returns whether it has done so.
     func strikes(at dice: UInt64) -> Bool
 }
 
-/// Delays threads at two injection points, chosen for every round from the seed, and where their
-/// operations begin.
+/// Delays threads at two injection points and at the begin of their operations. The seed determines
+/// the two points of each round.
 ///
-/// Its dice are not the workload's: how often a thread gets to a point depends on the schedule,
-/// what it does next must not.
+/// Its random numbers are not those of the workload. The number of delays depends on the schedule;
+/// the operations of a thread must not.
 package final class Perturbation: Sendable {
     package let kinds: PerturbationKinds
-    /// Addresses of the names of the hot points. Threads that are not the round's read them while a
-    /// round sets new ones.
+    /// The address of the name of the first hot point. Other threads than the round's may read it
+    /// while a round stores a new one.
     private let firstHot = Atomic<UInt>(0)
     private let secondHot = Atomic<UInt>(0)
-    /// The present scenario's kinds, the round's thread that starves, and so on; relaxed, all: a
-    /// thread that sees them late is disturbed a little differently.
+    /// The kinds of the present scenario. Relaxed, for this and the following atomics: a thread
+    /// that sees a new value late is disturbed a little differently.
     private let active = Atomic<Int>(0)
     private let victim = Atomic<Int>(0)
     private let longStallsLeft = Atomic<Int>(0)
@@ -82,12 +83,13 @@ package final class Perturbation: Sendable {
     }
 
     private let points: Guarded<Points>
-    /// A point that is hot in every round, if any.
+    /// The name of a point that is hot in every round; nil if there is none.
     private let fixedPoint: String?
     /// The faults; nil if none may happen.
     package let faults: (any RoundFaults)?
 
-    /// Make one before threads under test run, and keep it for the run.
+    /// Makes a perturbation. Call it before threads under test run, and use the object for the
+    /// whole run.
     package init(
         _ kinds: PerturbationKinds,
         points: [StaticString] = [],
@@ -99,7 +101,7 @@ package final class Perturbation: Sendable {
         )
     }
 
-    /// Chooses the points, the faults, and the thread that suffers, for a round.
+    /// Chooses the points, the faults, and the thread that starves, for a round.
     package func prepare(
         seed: UInt64,
         excluding excluded: PerturbationKinds = [],
@@ -120,18 +122,18 @@ package final class Perturbation: Sendable {
         faults?.prepare(kinds.subtracting(excluded), seed: seed, round: round, length, violations)
     }
 
-    /// Draws two points, which may be one.
+    /// Chooses two points, which may be the same.
     private func choose(from names: [StaticString], _ generator: inout Generator) {
         let drawn = (generator.below(max(1, names.count)), generator.below(max(1, names.count)))
         guard !names.isEmpty else { return }
         let fixed = names.first { $0.description == fixedPoint }
-        // Relaxed: a thread that still sees the last round's points is as good.
+        // Relaxed: it does not matter if a thread still sees the points of the last round.
         firstHot.store(UInt(bitPattern: unsafe (fixed ?? names[drawn.0]).utf8Start), ordering: .relaxed)
         secondHot.store(UInt(bitPattern: unsafe names[drawn.1].utf8Start), ordering: .relaxed)
     }
 
-    /// Adds a point at its first use. The hot points depend on the seed and on which points there
-    /// are, not on the order in which threads come to them.
+    /// Adds a point at its first use. The hot points depend on the seed and on the set of points,
+    /// not on the order in which threads reach them.
     func add(_ point: StaticString) {
         points.withLock { points in
             let name = point.description
@@ -143,14 +145,15 @@ package final class Perturbation: Sendable {
         }
     }
 
-    /// The round's threads have ended. Other threads finish the work that is left with few delays:
-    /// on a busy machine each yield costs a time slice, and thousands of deliveries may be left.
+    /// Ends the delays of a round whose threads have ended. Other threads then finish the remaining
+    /// work with few delays: on a busy machine each yield costs a time slice, and thousands of
+    /// deliveries may be left.
     package func rest() {
         isResting.store(true, ordering: .relaxed)
         faults?.rest()
     }
 
-    /// Places a thread that starts.
+    /// Binds a new thread to a core, if it is chosen for that.
     package func threadStarted(_ worker: Worker) {
         guard kinds.contains(.affinity), worker.dice.oneIn(3) else { return }
         place(worker)
@@ -161,7 +164,7 @@ package final class Perturbation: Sendable {
         JoinableThread.bind(toCore: worker.dice.below(min(cores, 64)))
     }
 
-    /// Called where a thread's operation begins.
+    /// Called when a thread begins an operation.
     @inline(__always)
     func reachedStep(_ worker: Worker, _ name: StaticString, at now: UInt64) {
         let active = PerturbationKinds(rawValue: active.load(ordering: .relaxed))
@@ -188,7 +191,7 @@ package final class Perturbation: Sendable {
         }
     }
 
-    /// Whether a name is one of the hot points.
+    /// Whether `point` is the hot point at the address `hot`.
     @inline(__always)
     private func isHot(_ point: StaticString, _ hot: UInt) -> Bool {
         // Safe: names are literals, which live as long as the program and end with a zero byte.
@@ -203,15 +206,16 @@ package final class Perturbation: Sendable {
         guard
             isHot(point, firstHot.load(ordering: .relaxed)) || isHot(point, secondHot.load(ordering: .relaxed))
         else { return }
-        // Threads that are not the round's have no worker: they take their dice from the clock.
+        // Threads that do not belong to the round have no worker: the clock gives them a random
+        // number.
         let (worker, now) = (Worker.current, nanoseconds())
         let dice = worker?.dice.next() ?? now &* 0x9E37_79B9_7F4A_7C15 >> 20
         if let faults, faults.strikes(at: dice >> 32) { return }
         if isResting.load(ordering: .relaxed), (dice >> 40) % 16 != 0 { return }
         guard now >= worker?.nextDelay ?? nextStrangerDelay.load(ordering: .relaxed) else { return }
         delay(dice)
-        // On a busy machine a yield costs many time slices. A quarter of a thread's time is spent
-        // so at most.
+        // On a busy machine a yield costs many time slices. A thread spends at most a quarter of
+        // its time in delays.
         let end = nanoseconds()
         guard end - now > 500_000 else { return }
         let next = end + 3 * (end - now)
@@ -234,5 +238,5 @@ package final class Perturbation: Sendable {
     }
 }
 
-/// Drops a result.
+/// Discards a result.
 private func void(_: some Any) {}

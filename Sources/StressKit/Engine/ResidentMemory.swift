@@ -5,13 +5,13 @@ import Synchronization
 
 /// The resident memory of the process.
 package enum ResidentMemory {
-    /// In bytes.
+    /// The resident memory in bytes.
     package static var current: Int {
         let fields = Line.first(of: "/proc/self/statm").split(separator: " ")
         return (fields.count > 1 ? Int(fields[1]) ?? 0 : 0) * Int(getpagesize())
     }
 
-    /// Makes the allocator return what it keeps for later.
+    /// Makes the allocator return free memory to the system.
     package static func giveBack() {
         // Glibc's module leaves the function out.
         typealias Trim = @convention(c) (Int) -> CInt
@@ -24,7 +24,7 @@ package enum ResidentMemory {
 
     private static let looks = Atomic<Int>(0)
 
-    /// True in the first round that asks: pools and allocator arenas, the harness's own included,
-    /// are still being touched.
+    /// True for the first round that asks: pools and arenas of the allocator, also the harness's
+    /// own, still grow in this round.
     package static var isWarmingUp: Bool { looks.add(1, ordering: .relaxed).oldValue == 0 }
 }

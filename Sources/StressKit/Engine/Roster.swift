@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The threads of the round that runs: failure reports and the drawing of the run's course read
-/// them here.
+/// The threads of the present round. Reports of failures, and the samples of a run, find them here.
 package final class Roster: Sendable {
     package static let shared = Roster()
 
@@ -11,8 +10,8 @@ package final class Roster: Sendable {
 
     package func enlist(_ workers: [Worker]) { enlisted.withLock { $0 = workers } }
 
-    /// The last events before `now`, of one thread more than of the others, in the order in which
-    /// they began.
+    /// Returns the last events before `now`, in the order in which they began. Has more events of
+    /// `worker` than of the other threads.
     package func timeline(of worker: Worker? = nil, before now: UInt64) -> [Event] {
         let present = workers
         let others = max(2, 24 / max(1, present.count))
@@ -25,7 +24,7 @@ package final class Roster: Sendable {
 }
 
 extension [Event] {
-    /// A line for each, for the terminal.
+    /// The events as text for the terminal, one line for each.
     package var text: String {
         map { event in
             let time = "-\(event.microsecondsBefore) µs"

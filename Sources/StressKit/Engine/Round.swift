@@ -2,28 +2,29 @@
 
 import Synchronization
 
-/// One pass of a scenario: it makes fresh objects, puts them under load for some time, and then
-/// checks at rest that everything adds up.
+/// One round of a scenario: it makes new objects, puts them under load for some time, and then
+/// checks their state at rest.
 public final class Round: @unchecked Sendable {
-    // Unchecked: `workers` is written by the thread that runs the round, before and after the
-    // others run.
+    // Unchecked: the thread that runs the round writes `workers`, before and after the other
+    // threads run.
     package let scenario: Scenario
-    /// The round's own seed, derived from the run's: for what a scenario draws outside of workers.
+    /// The round's own seed. It is derived from the run's seed. A scenario uses it for random
+    /// choices that no worker makes.
     public let seed: UInt64
-    /// How many threads a load of one body has.
+    /// The number of threads of a load with one body.
     public let threads: Int
     package let violations: Violations
     package let perturbation: Perturbation
     package private(set) var workers: [Worker] = []
-    /// How many checks there were besides the workers'.
+    /// The number of checks that were not made by workers.
     private let checkCount = Atomic<UInt64>(0)
 
     private let length: UInt64
-    /// When the present load ends. Relaxed: a thread that sees it later stops later.
+    /// The time at which the present load ends. Relaxed: a thread that sees it later stops later.
     private let deadline: Atomic<UInt64>
     private let isStopped = Atomic<Bool>(false)
     package let host: RunHost
-    /// The host's record of the round's begin.
+    /// The host's record of the state before the round.
     package let context: (any Sendable)?
 
     package init(
@@ -42,8 +43,8 @@ public final class Round: @unchecked Sendable {
         context = host.roundBegins()
     }
 
-    /// Whether the threads should stop: the time of the load is up, or something was violated. Any
-    /// thread; a body that loops itself asks it.
+    /// Whether the threads should stop: the time of the load has passed, or an invariant was
+    /// violated. Any thread. A body that has a loop of its own must ask it.
     public var isOver: Bool {
         // Relaxed: a thread that sees it later stops later.
         if isStopped.load(ordering: .relaxed) { return true }
@@ -52,25 +53,26 @@ public final class Round: @unchecked Sendable {
         return true
     }
 
-    /// Runs `body` on ``threads`` threads over and over for the length of a round, and returns when
-    /// all threads have ended. The thread that runs the round calls it, as often as it wants. After
-    /// a violation it returns at once.
+    /// Runs `body` on ``threads`` threads, again and again, until the time of the load has passed.
+    /// Returns when all threads have ended. Only the thread that runs the round may call it, any
+    /// number of times. After a violation it returns at once.
     public func load(_ body: @escaping @Sendable (Worker) -> Void) {
         load([Role(threads: threads, body)])
     }
 
-    /// The work of some of the threads of a round.
+    /// The work of some of a round's threads.
     public struct Role: Sendable {
         let threads: Int
         let body: @Sendable (Worker) -> Void
 
-        /// Makes a role that so many threads play.
+        /// Makes a role for this number of threads.
         public init(threads: Int, _ body: @escaping @Sendable (Worker) -> Void) {
             (self.threads, self.body) = (threads, body)
         }
     }
 
-    /// Runs several roles at once, each on its own number of threads, for the length of a round.
+    /// Runs several roles at once, each on its own number of threads, until the time of the load
+    /// has passed.
     public func load(_ roles: [Role]) {
         deadline.store(nanoseconds() + length, ordering: .relaxed)
         isStopped.store(false, ordering: .relaxed)
@@ -98,34 +100,35 @@ public final class Round: @unchecked Sendable {
 
     package var checks: UInt64 { checkCount.load(ordering: .relaxed) }
 
-    /// How many operations the threads have begun. At rest: between loads, or after them.
+    /// The number of operations that the threads have begun. Read it at rest: between loads, or
+    /// after them.
     public var operations: UInt64 { workers.reduce(0) { $0 + $1.operations } }
 
     /// Adds a worker that no load has started.
     package func enlist(_ worker: Worker) { workers.append(worker) }
 
-    /// Releases the workers, which retain the round. Call it once their counts are merged.
+    /// Releases the workers, which retain the round. Call it once, after their counts are merged.
     package func discardWorkers() {
         Roster.shared.enlist([])
         workers = []
     }
 
-    /// Whether faults are made in this round. Then bounds of time and memory need not hold.
+    /// Whether faults happen in this round. Bounds of time and memory then need not hold.
     package var isFaulted: Bool { perturbation.faults?.isActive ?? false }
 
-    /// Checks an invariant at rest, before or after a load. Any thread; a violation ends the
-    /// run.
+    /// Checks an invariant at rest, before or after a load. Any thread. A violation ends the run.
     ///
     /// - Parameters:
-    ///   - holds: Whether it holds.
-    ///   - invariant: Its name, as in "cache.bounded". The first violation of each is kept.
-    ///   - message: The facts that contradict it, for the reader of the failure.
+    ///   - holds: Whether the invariant holds.
+    ///   - invariant: Its name, as in "cache.bounded". Only the first violation of each invariant
+    ///     is kept.
+    ///   - message: The facts that contradict the invariant, for the reader of the failure.
     public func check(_ holds: Bool, _ invariant: String, _ message: @autoclosure () -> String) {
         // Relaxed: a statistic.
         checkCount.add(1, ordering: .relaxed)
         if !holds { violations.report(invariant, message()) }
     }
 
-    /// Counts checks that were made elsewhere. Relaxed: a statistic.
+    /// Counts checks that other code has made. Relaxed: a statistic.
     package func add(checks: UInt64) { checkCount.add(checks, ordering: .relaxed) }
 }

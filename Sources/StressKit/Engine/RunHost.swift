@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The additions to the engine of a command that runs the scenarios of one library.
+/// The parts of the engine that a command adds for the library whose scenarios it runs.
 package struct RunHost: Sendable {
-    /// The build under test, as reports name it.
+    /// The name of the build under test in reports.
     package var build = "tests"
-    /// Facts besides the machine that its results depend on.
+    /// Facts on which results depend, in addition to the machine.
     package var facts: [MachineDescription.Fact] = []
-    /// Figures of the library that the progress line and the course of a run show.
+    /// Returns figures of the library, for the progress line and the course of a run.
     package var gauges: @Sendable () -> [Gauge] = { [] }
-    /// Makes a record of a round's begin, to be compared at rest.
+    /// Records the state before a round. The scenario compares it with the state at rest.
     package var roundBegins: @Sendable () -> (any Sendable)? = { nil }
-    /// The library's own words in the dump of a hang. It may never return.
+    /// Returns a text of the library for the report of a hang. It may hang itself.
     package var dump: (@Sendable () -> String)?
-    /// How a scenario is run again with a seed.
+    /// Returns the command that runs a scenario again with a seed.
     package var command: @Sendable (_ scenario: String, _ seed: UInt64) -> String
     package var perturbation: @Sendable (RunPlan) -> Perturbation
-    /// The kinds of perturbation that are its own, with their names.
+    /// The kinds of perturbation that belong to the host, with their names.
     package var faults: [(name: String, kind: PerturbationKinds)] = []
     /// The name of the invariant that resident memory stays level.
     package var memoryInvariant = "memory.level"
@@ -34,7 +34,7 @@ package struct RunHost: Sendable {
 package struct Gauge: Sendable {
     package let name: String
     package let value: Double
-    /// Whether its growth a second is shown, not itself.
+    /// Whether reports show the growth a second, and not the value.
     package let isCount: Bool
 
     package init(_ name: String, _ value: Int, isCount: Bool = false) {
@@ -42,14 +42,15 @@ package struct Gauge: Sendable {
     }
 }
 
-/// Reads a host's gauges again and again.
+/// Reads the gauges of a host several times.
 struct GaugeReader {
     private let host: RunHost
     private var last: (time: UInt64, gauges: [Gauge])
 
     init(_ host: RunHost) { (self.host, last) = (host, (nanoseconds(), host.gauges())) }
 
-    /// Each figure; a count is shown as its growth a second since the last call.
+    /// Returns the value of each gauge. For a count, returns its growth a second since the last
+    /// call.
     mutating func read() -> [(name: String, value: Double)] {
         let now = (time: nanoseconds(), gauges: host.gauges())
         defer { last = now }

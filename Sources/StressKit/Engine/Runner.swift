@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The plan of a run: scenarios, times and perturbation.
+/// The plan of a run: its scenarios, times and perturbation.
 package struct RunPlan: Sendable {
     package var scenarios: [Scenario]
     /// The time of the whole run, divided among the scenarios.
     package var duration: Duration
-    /// Rounds for each scenario, instead of a duration.
+    /// The number of rounds for each scenario; nil if the duration ends the run.
     package var iterations: Int?
     package var threads: Int
     package var seed: UInt64
     package var perturbations: PerturbationKinds
     package var stopsAtFirstFailure: Bool
-    /// Whether the scenarios alternate, round by round, while resident memory must stay level.
+    /// Whether the scenarios alternate, round by round. This shows whether resident memory stays
+    /// level.
     package var alternates: Bool
-    /// An injection point that is hot in every round, if any.
+    /// The name of an injection point that is hot in every round; nil if there is none.
     package var fixedPoint: String?
-    /// How long a round lasts.
+    /// The time of a round's load.
     package var roundLength: Duration
-    /// A crowd has three times as many threads, in each round of so many.
+    /// With `crowd`, one round of this number has three times as many threads.
     package var crowdInterval = 1
-    /// A scenario that has missed a window goes on for so long at most.
+    /// The longest additional time for a scenario that has missed a window.
     package var lastCall = Duration.seconds(20)
     package var host: RunHost
 
@@ -45,7 +46,7 @@ package struct RunPlan: Sendable {
 package struct Runner {
     package let plan: RunPlan
     package let progress: ProgressLine
-    /// The writer of the run's files, if there are any.
+    /// Writes the run's files; nil if there are none.
     package var recorder: RunRecorder?
 
     package init(plan: RunPlan, progress: ProgressLine, recorder: RunRecorder? = nil) {
@@ -56,7 +57,7 @@ package struct Runner {
         package var results: [ScenarioResult] = []
         package var memory: MemoryCourse?
 
-        /// How the command ends. A violation outweighs a missed window.
+        /// The exit code of the command. A violation has a higher rank than a missed window.
         package var exit: StressExit {
             if results.contains(where: { $0.verdict == .violated }) || memory?.hasGrown == true { return .violated }
             return results.contains { $0.verdict == .inconclusive } ? .inconclusive : .pass
@@ -73,7 +74,7 @@ package struct Runner {
         return outcome
     }
 
-    /// Runs one scenario after the other, each for its share of the time.
+    /// Runs the scenarios one after the other, each for its share of the time.
     private func runInOrder(_ perturbation: Perturbation) -> Outcome {
         let share = plan.duration / max(1, plan.scenarios.count)
         var outcome = Outcome()
@@ -91,7 +92,7 @@ package struct Runner {
     }
 
     private func run(_ run: ScenarioRun, until end: UInt64) {
-        // A scenario whose share is short may miss a window on a busy machine. It then goes on.
+        // A scenario with a short share may miss a window on a busy machine. It then goes on.
         let lastCall = end + UInt64(plan.lastCall.seconds * 1e9)
         repeat {
             let now = nanoseconds()
@@ -106,8 +107,8 @@ package struct Runner {
                 ?? (nanoseconds() < end || (!run.result.missedWindows.isEmpty && nanoseconds() < lastCall)))
     }
 
-    /// Runs one round of each scenario, over and over. If a scenario leaves memory behind, it adds
-    /// up, and shows in resident memory.
+    /// Runs one round of each scenario, again and again. Memory that a scenario leaks then adds up,
+    /// and shows in resident memory.
     private func runAlternating(_ perturbation: Perturbation) -> Outcome {
         let start = nanoseconds()
         let end = start + UInt64(plan.duration.seconds * 1e9)
@@ -127,7 +128,7 @@ package struct Runner {
             recorder?.write(ending: .crash)
             round += 1
         } while plan.iterations.map { round < $0 } ?? (nanoseconds() < end)
-        // A scenario that has missed windows in a short run goes on, to reach them.
+        // In a short run, a scenario that has missed windows goes on until it reaches them.
         for run in runs where plan.iterations == nil && run.violations.isEmpty && !run.result.missedWindows.isEmpty {
             self.run(run, until: nanoseconds())
         }

@@ -3,14 +3,14 @@
 import Glibc
 import Synchronization
 
-/// How a run was at one moment.
+/// The state of a run at one moment.
 package struct Sample: Codable, Sendable, Equatable {
-    /// Since the run began.
+    /// The time since the run began, in seconds.
     package let seconds: Double
     package let scenario: String
     package let operationsPerSecond: Double
     package let residentBytes: Int
-    /// The host's figures by their names.
+    /// The values of the host's gauges, by name.
     package let gauges: [String: Double]
 
     package init(
@@ -25,13 +25,13 @@ package struct Sample: Codable, Sendable, Equatable {
     }
 }
 
-/// Looks at a run from a thread of its own, several times a second while threads are under load.
+/// Takes samples of a run on its own thread, several times a second while threads are under load.
 final class Sampler: Sendable {
     private let samples = Guarded<[Sample]>([])
     private let isOver = Atomic<Bool>(false)
     private let start = nanoseconds()
     private let host: RunHost
-    /// The time between two looks. A long run has a longer one, so that a report stays within some
+    /// The time between two samples. It is longer in a long run, so that a report has at most some
     /// thousand samples.
     private let interval: UInt64
 
@@ -41,11 +41,11 @@ final class Sampler: Sendable {
 
     var all: [Sample] { samples.withLock { $0 } }
 
-    /// Looks until `body` has returned.
+    /// Takes samples until `body` has returned.
     func watch<Result>(_ body: () -> Result) -> Result {
         let thread = JoinableThread { self.look() }
         defer {
-            // Relaxed: the thread that sees it later looks once more.
+            // Relaxed: a thread that sees it late takes one more sample.
             isOver.store(true, ordering: .relaxed)
             thread.join()
         }
@@ -66,7 +66,7 @@ final class Sampler: Sendable {
             )
             defer { last = now }
             guard let scenario = workers.first?.round.scenario.name else { continue }
-            // Other threads than at the last look have begun from nothing since.
+            // If other threads run than at the last sample, they have begun to count from 0 since.
             let steps = now.workers == last.workers && now.steps >= last.steps ? now.steps - last.steps : now.steps
             let sample = Sample(
                 seconds: Double(now.time - start) / 1e9,

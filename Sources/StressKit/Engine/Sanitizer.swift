@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// The sanitizer that the command is built with, found by its runtime.
+/// The sanitizer with which the command is built. It is detected by its runtime library.
 package enum Sanitizer: String, CaseIterable {
     case thread
     case address
@@ -10,7 +10,7 @@ package enum Sanitizer: String, CaseIterable {
 
     package static let current: Sanitizer? = allCases.first { unsafe dlsym(nil, $0.symbol) != nil }
 
-    /// How much longer everything may take under it.
+    /// The factor by which time limits are longer under the sanitizer.
     package static var slowdown: UInt64 { current == nil ? 1 : 20 }
 
     private var symbol: String {

@@ -1,22 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One situation that a program is put under, with the invariants that must hold.
+/// A situation for a program under test, with the invariants that must hold in it.
 package struct Scenario: Sendable {
-    /// As the command line names it.
+    /// The name on the command line.
     package let name: String
     package let summary: String
-    /// The invariants that it checks, each named after its promise.
+    /// The invariants that it checks. Each name begins with the id of its promise.
     package let invariants: [String]
-    /// The events without which a pass means nothing; scenarios count them by index.
+    /// The events that must happen, because without them a pass means nothing. Scenarios count them
+    /// by index.
     package let windows: [String]
-    /// Threads it needs at least.
+    /// The smallest number of threads with which it can run.
     package var leastThreads: Int
-    /// Delays that it does not get: under them the system would break a bound that the scenario
-    /// holds against the clock.
+    /// The delays that it does not get. Under them the system would break a time limit that the
+    /// scenario checks.
     package var excluded: PerturbationKinds
     /// The sanitizers under which it cannot run.
     package var unfit: Set<Sanitizer>
-    /// Runs one round: builds the objects, starts the threads, and checks at rest.
+    /// Runs one round: makes the objects, starts the threads, and checks at rest.
     package let run: @Sendable (Round) -> Void
 
     package init(
@@ -33,7 +34,7 @@ package struct Scenario: Sendable {
         (self.leastThreads, self.excluded, self.unfit, self.run) = (leastThreads, excluded, unfit, run)
     }
 
-    /// The promises that the invariants belong to: what stands before the first dot.
+    /// The promises of the invariants: the part of each name before the first dot.
     package var promises: [String] {
         Set(invariants.compactMap { $0.split(separator: ".").first.map(String.init) })
             .sorted { ($0.count, $0) < ($1.count, $1) }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One scenario's rounds, and the sum of their results.
+/// The rounds of one scenario, and the sum of their results.
 package final class ScenarioRun {
     package let violations: Violations
     package private(set) var result: ScenarioResult
@@ -15,7 +15,7 @@ package final class ScenarioRun {
         result = ScenarioResult(scenario)
     }
 
-    /// Runs one round, which lasts about `length`.
+    /// Runs one round with a load of about `length`.
     package func runRound(_ length: Duration) {
         let start = nanoseconds()
         unsafe Violations.current = violations
@@ -52,7 +52,7 @@ package final class ScenarioRun {
 }
 
 extension Violations {
-    /// The violations of the round that runs, for code on threads that are not its own. Written
-    /// between rounds.
+    /// The violations of the present round, for code on threads that the round has not started.
+    /// Written between rounds.
     package nonisolated(unsafe) static var current: Violations?
 }

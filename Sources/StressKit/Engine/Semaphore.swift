@@ -2,9 +2,9 @@
 
 import Glibc
 
-/// A semaphore of the system's: a thread waits on it until it is chosen.
+/// A semaphore of the system. A thread waits for it until another thread signals it.
 @safe package final class Semaphore: @unchecked Sendable {
-    // Unchecked: the pointer is constant, the semaphore made for sharing.
+    // Unchecked: the pointer is constant, and a semaphore is made to be shared.
     private let semaphore: UnsafeMutablePointer<sem_t>
 
     package init() {

@@ -2,20 +2,20 @@
 
 import Glibc
 
-/// Distinguishes a thread that waits in vain from one whose partner did not run: how long the
-/// process's threads waited for a processor.
+/// Measures how long the process's threads have waited for a processor. If a thread waits for a
+/// partner that did not run, this distinguishes it from a wait for an event that never comes.
 ///
-/// On a machine with much else to do a thread may get a few milliseconds in ten seconds, and
-/// nothing is wrong with the library.
+/// On a machine with other work, a thread may get a few milliseconds in ten seconds. This is no
+/// defect of the library.
 package struct Starvation {
     private let start = nanoseconds()
     private let before: QueueTimes
     private let threads: Threads
 
-    /// Which threads are looked at.
+    /// The threads that are measured.
     package enum Threads: Sendable {
         case all
-        /// The threads whose names begin so.
+        /// The threads whose names begin with this text.
         case named(String)
     }
 
@@ -23,19 +23,20 @@ package struct Starvation {
         (self.threads, before) = (threads, QueueTimes(threads))
     }
 
-    /// Whether some thread has been ready to run, and not running, for a quarter of the time since
+    /// Whether some thread has been ready to run but was not run for a quarter of the time since
     /// the start.
     package var hasHappened: Bool {
         let quarter = (nanoseconds() - start) / 4
         return QueueTimes(threads).since(before).contains { $0 > quarter }
     }
 
-    /// How long the threads have stood in line since the start, added up.
+    /// The time that the threads have waited for a processor since the start, added up over all
+    /// threads.
     package var total: UInt64 { QueueTimes(threads).since(before).reduce(0, +) }
 }
 
-/// Waits until `condition` holds, or `progress` has not changed for some seconds in which the
-/// process was let run.
+/// Waits until `condition` holds. Stops if `progress` has not changed for some seconds in which
+/// the process got enough processor time.
 ///
 /// - Returns: Whether the condition holds.
 package func waitWhileMoving(_ progress: () -> UInt64 = { 0 }, until condition: () -> Bool) -> Bool {
@@ -60,9 +61,9 @@ package func waitWhileMoving(_ progress: () -> UInt64 = { 0 }, until condition: 
     return true
 }
 
-/// The nanoseconds that each thread has waited for a processor since it began.
+/// The time that each thread has waited for a processor since it began, in nanoseconds.
 ///
-/// The system counts a wait when it ends: a thread that waits for a processor now is counted later.
+/// The system counts a wait when it ends: a wait that goes on now is counted later.
 package struct QueueTimes {
     private var waits: [String: UInt64] = [:]
 
@@ -80,23 +81,23 @@ package struct QueueTimes {
         }
     }
 
-    /// How long each of the threads has waited since `before`. All waits of a thread count if it
-    /// has started since then.
+    /// Returns the time that each of the threads has waited since `before`. For a thread that has
+    /// started since then, all its waits are counted.
     package func since(_ before: QueueTimes) -> [UInt64] {
         waits.map { thread, wait in wait - min(wait, before.waits[thread] ?? 0) }
     }
 
-    /// The calling thread's.
+    /// The time that the calling thread has waited.
     package static var own: UInt64 { wait(in: "/proc/thread-self/schedstat") ?? 0 }
 
     private static func wait(in path: String) -> UInt64? {
-        // "run wait slices"; a thread that has just ended has none.
+        // The line is "run wait slices". A thread that has just ended has none.
         let fields = Line.first(of: path).split(separator: " ")
         return fields.count > 1 ? UInt64(fields[1]) : nil
     }
 }
 
-/// The first line of a small file of the system's; empty if there is none.
+/// Reads the first line of a small file of the system.
 package enum Line {
     package static func first(of path: String) -> String {
         guard let file = unsafe fopen(path, "r") else { return "" }

@@ -4,7 +4,7 @@ import Synchronization
 
 /// An invariant that did not hold.
 public struct Violation: Codable, Sendable {
-    /// The scenario, or the test.
+    /// The name of the scenario or of the test.
     public let scenario: String
     /// The invariant's name.
     public let invariant: String
@@ -14,7 +14,7 @@ public struct Violation: Codable, Sendable {
     public let thread: Int?
     /// The run's seed.
     public let seed: UInt64
-    /// How the same workload is drawn again.
+    /// The command that runs the same workload again.
     public let command: String
     /// The last events of the threads under test, in the order in which they began.
     public let events: [Event]
@@ -33,8 +33,8 @@ public struct Violation: Codable, Sendable {
     }
 }
 
-/// Collects violations; the first of each invariant is printed when it happens, the first of all
-/// with what led to it.
+/// Collects violations. The first violation of each invariant is printed when it happens. For the
+/// first of all, the events before it are printed, too.
 package final class Violations: Sendable {
     private struct State {
         var first: [Violation] = []
@@ -44,7 +44,7 @@ package final class Violations: Sendable {
     private let state = Guarded(State())
     private let count = Atomic<Int>(0)
     package let scenario: String
-    /// The run's.
+    /// The run's seed.
     package let seed: UInt64
     private let host: RunHost
 
@@ -54,7 +54,7 @@ package final class Violations: Sendable {
 
     package var isEmpty: Bool { count.load(ordering: .relaxed) == 0 }
 
-    /// How many there were, and the first of each invariant.
+    /// The number of violations, and the first one of each invariant.
     package var summary: (total: Int, first: [Violation]) { state.withLock { ($0.total, $0.first) } }
 
     package func report(_ invariant: String, _ message: String, worker: Worker? = nil) {
@@ -87,7 +87,7 @@ extension Violation {
         return isFirst ? "\(line)\n\(WaitInVain.text)\n\(circumstances)" : line
     }
 
-    /// The events that led to it, and how to draw the same workload.
+    /// The events before the violation, and the command that runs the same workload again.
     var circumstances: String {
         (events.isEmpty ? "" : "  the last events before it:\n\(events.text)\n")
             + "  seed \(seed): `\(command)` draws the same workload"

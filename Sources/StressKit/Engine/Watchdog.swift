@@ -3,11 +3,11 @@
 import Glibc
 import Synchronization
 
-/// Ends a run in which a thread has stopped moving, and reports the step of each thread.
+/// Ends a run in which a thread makes no progress, and reports the step of each thread.
 package final class Watchdog: Sendable {
     package static let shared = Watchdog()
 
-    /// A thread that has not finished a step for so many nanoseconds hangs.
+    /// A thread hangs if it has finished no step for this number of nanoseconds.
     private let patience = Atomic<UInt64>(40_000_000_000)
 
     private struct Watched {
@@ -20,10 +20,10 @@ package final class Watchdog: Sendable {
     private let isStarted = Atomic<Bool>(false)
     private let recorder = Guarded<RunRecorder?>(nil)
 
-    /// Lets a hang be written to the run's files.
+    /// Sets the recorder that writes a hang to the run's files.
     package func setRecorder(_ recorder: RunRecorder?) { self.recorder.withLock { $0 = recorder } }
 
-    /// Changes how long a thread may stand still, from 40 s.
+    /// Changes the time that a thread may spend in one step. It is 40 s at first.
     package func setPatience(_ duration: Duration) {
         patience.store(UInt64(duration.seconds * 1e9), ordering: .relaxed)
     }
@@ -31,7 +31,8 @@ package final class Watchdog: Sendable {
     package func watch(_ workers: [Worker]) {
         let now = nanoseconds()
         watched.withLock { $0 = workers.map { Watched(worker: $0, heartbeat: 0, since: now) } }
-        // Relaxed: it only chooses who starts the thread; the lock guards what that reads.
+        // Relaxed: it only decides which thread starts the watchdog. The lock guards what that
+        // thread reads.
         if isStarted.exchange(true, ordering: .relaxed) { return }
         _ = JoinableThread {
             while true {
@@ -60,7 +61,7 @@ package final class Watchdog: Sendable {
         guard let stuck else { return }
         WaitInVain.note(patience)
         let threads = Self.dump(stuck, patience)
-        // A thread that hangs may hold the locks that the host's words need.
+        // A thread that hangs may hold the locks that the host's text needs.
         _ = JoinableThread {
             usleep(5_000_000)
             StandardError.print("\(threads)\n  library: does not answer")
@@ -73,7 +74,7 @@ package final class Watchdog: Sendable {
         _exit(StressExit.hang.rawValue)
     }
 
-    /// Where each thread stands, and what each has done last.
+    /// Returns the present step and the last events of each thread.
     private static func dump(_ workers: [Worker], _ patience: UInt64) -> String {
         let now = nanoseconds()
         let round = workers.first?.round
@@ -86,7 +87,8 @@ package final class Watchdog: Sendable {
             )
             lines.append(worker.lastEvents(4, before: now).text)
         }
-        // A violation may be why a thread waits for ever, and is not reported otherwise.
+        // A violation may be the reason why a thread waits forever. It would not be reported
+        // otherwise.
         for violation in round?.violations.summary.first ?? [] {
             lines.append("  before that, \(violation.invariant) was violated: \(violation.message)")
         }

@@ -3,8 +3,8 @@
 import Glibc
 import Synchronization
 
-/// The counts of a worker's thread. They are reached by their address: another module would have
-/// each access to a property of a class checked for exclusivity, which costs as much as an
+/// The counts of a worker's thread. They are used by their address. If they were properties of a
+/// class, another module would check each access for exclusivity, which costs as much as an
 /// operation.
 @safe @usableFromInline struct WorkerCounts {
     @usableFromInline var generator: Generator
@@ -12,34 +12,36 @@ import Synchronization
     @usableFromInline var checks: UInt64 = 0
     @usableFromInline var windows: [UInt64]
     @usableFromInline var depth = 0
-    /// When the last operation began.
+    /// The time at which the last operation began.
     @usableFromInline var operationStart: UInt64 = 0
-    /// Where the host keeps its record of the worker.
+    /// The address of the host's record of the worker; nil if there is none.
     @usableFromInline var hostRecord: UnsafeMutableRawPointer?
 }
 
-/// A thread of a round, and what it has done: plain memory of its own, merged when it has ended.
+/// A thread of a round, and the counts of its work. They are plain memory of its own, and are
+/// merged when the thread has ended.
 ///
-/// Only the thread itself calls its methods, but for those that say otherwise. A checker that
-/// counted in shared atomics would add the very fences whose absence it looks for; these methods
-/// order nothing.
+/// Only the thread itself may call the methods, unless a method says otherwise. The methods add no
+/// memory ordering. Counting in shared atomics would add the fences whose absence the run looks
+/// for.
 @safe public final class Worker: @unchecked Sendable {
-    // Unchecked: one thread uses it; others read it after joining that thread, but for the atomics.
+    // Unchecked: one thread uses it. Other threads read it after they have joined this thread,
+    // except the atomics.
 
     /// The thread's number in its round, from 0.
     public let index: Int
-    /// The round that it works in.
+    /// The round to which it belongs.
     public let round: Round
-    /// Chooses the thread's delays.
+    /// The random numbers that choose the thread's delays.
     package var dice: Generator
-    /// When it may starve next.
+    /// The earliest time at which the thread may starve again.
     var nextStarvation: UInt64 = 0
-    /// When it may be delayed at an injection point next.
+    /// The earliest time at which the thread may be delayed at an injection point again.
     var nextDelay: UInt64 = 0
 
-    /// Never replaced, and freed with the worker.
+    /// It is never replaced, and is freed with the worker.
     @usableFromInline let counts: UnsafeMutablePointer<WorkerCounts>
-    /// Keeps the memory of the host's record.
+    /// Retains the owner of the host's record.
     private var hostOwner: AnyObject?
     package private(set) var latencies: [(name: StaticString, histogram: Histogram)] = []
 
@@ -70,14 +72,14 @@ import Synchronization
 
     // Safe, all: see `counts`.
 
-    /// Chooses the thread's operations. The seed, the round and ``index`` determine its numbers,
-    /// however the thread is delayed.
+    /// The random numbers that choose the thread's operations. The seed, the round and ``index``
+    /// determine them, however the thread is delayed.
     @inlinable public var generator: Generator {
         get { unsafe counts.pointee.generator }
         _modify { yield unsafe &counts.pointee.generator }
     }
 
-    /// How many operations the thread has begun in this round.
+    /// The number of operations that the thread has begun in this round.
     @inlinable public var operations: UInt64 { unsafe counts.pointee.operations }
 
     @inlinable package var checks: UInt64 {
@@ -85,10 +87,10 @@ import Synchronization
         set { unsafe counts.pointee.checks = newValue }
     }
 
-    /// How often each window was hit.
+    /// The number of times that each window was hit.
     package var windows: [UInt64] { unsafe counts.pointee.windows }
 
-    /// How deep this thread is inside callbacks.
+    /// The number of nested callbacks in which this thread is.
     @inlinable package var depth: Int {
         get { unsafe counts.pointee.depth }
         set { unsafe counts.pointee.depth = newValue }
@@ -97,6 +99,8 @@ import Synchronization
     /// The host's record of the worker, if it has made one.
     @inlinable package var hostRecord: UnsafeMutableRawPointer? { unsafe counts.pointee.hostRecord }
 
+    /// Sets the host's record.
+    ///
     /// - Parameter owner: Lives as long as the worker, and frees the memory.
     package func setHostRecord(_ memory: UnsafeMutableRawPointer, of owner: AnyObject) {
         unsafe counts.pointee.hostRecord = memory
@@ -119,7 +123,7 @@ import Synchronization
         return unsafe Unmanaged<Worker>.fromOpaque(worker).takeUnretainedValue()
     }
 
-    /// Makes the worker the calling thread's while `body` runs.
+    /// Makes this the worker of the calling thread while `body` runs.
     package func attach(_ body: () -> Void) {
         // Safe: `self` is alive until the end of this call, which takes the worker away again.
         unsafe pthread_setspecific(Self.key, Unmanaged.passUnretained(self).toOpaque())
@@ -129,8 +133,8 @@ import Synchronization
 
     // MARK: What scenarios report to it
 
-    /// Begins an operation: counts it, notes it for reports of failures and for the
-    /// watchdog. Threads are delayed here.
+    /// Begins an operation: counts it, and records it for the reports of failures and for the
+    /// watchdog. The thread may be delayed here.
     ///
     /// - Parameter name: A literal.
     public func begin(_ name: StaticString) {
@@ -143,17 +147,17 @@ import Synchronization
         round.perturbation.reachedStep(self, name, at: now)
     }
 
-    /// Notes what happens within an operation, for reports of failures.
+    /// Records an event within an operation, for the reports of failures.
     ///
     /// - Parameters:
     ///   - name: A literal.
-    ///   - number: The number of the thing that it happens to.
+    ///   - number: The number of the object that the event concerns.
     @inlinable @inline(__always)
     public func note(_ name: StaticString, _ number: UInt64) {
         events.note(name, number, at: unsafe counts.pointee.operationStart)
     }
 
-    /// The step that the thread is at. Any thread.
+    /// The name of the thread's present step. Any thread.
     package var currentStep: String {
         let address = step.load(ordering: .relaxed)
         // Safe: literals live as long as the program, and end with a zero byte.
@@ -161,12 +165,12 @@ import Synchronization
         return unsafe String(cString: name)
     }
 
-    /// Checks an invariant. The first violation ends the round, and the run with it.
+    /// Checks an invariant. The first violation ends the round and the run.
     ///
     /// - Parameters:
-    ///   - holds: Whether it holds.
+    ///   - holds: Whether the invariant holds.
     ///   - invariant: Its name, as in "cache.never-negative": a literal.
-    ///   - message: The facts that contradict it, for the reader of the failure.
+    ///   - message: The facts that contradict the invariant, for the reader of the failure.
     @inlinable @inline(__always)
     public func check(_ holds: Bool, _ invariant: StaticString, _ message: @autoclosure () -> String) {
         checks &+= 1
@@ -182,7 +186,7 @@ import Synchronization
     @inlinable
     package func hit(_ window: Int) { unsafe counts.pointee.windows[window] &+= 1 }
 
-    /// Counts an event without which a pass means nothing.
+    /// Counts an event that must happen in a run: without it a pass means nothing.
     ///
     /// - Precondition: The run names the window.
     /// - Complexity: O(number of windows).
@@ -201,11 +205,11 @@ import Synchronization
     @inlinable
     public func random(below bound: Int) -> Int { generator.below(bound) }
 
-    /// Records how long something took, for the figures of the run.
+    /// Records a duration, for the figures of the run.
     ///
     /// - Parameters:
     ///   - name: A literal. Each name has a histogram.
-    ///   - duration: In nanoseconds.
+    ///   - duration: The duration in nanoseconds.
     public func record(_ name: StaticString, nanoseconds duration: UInt64) {
         for index in latencies.indices where unsafe latencies[index].name.utf8Start == name.utf8Start {
             return latencies[index].histogram.record(duration)
@@ -215,7 +219,7 @@ import Synchronization
         latencies.append((name, histogram))
     }
 
-    /// Does `body`, and records how long it took.
+    /// Runs `body`, and records its duration.
     public func measure<Result, Failure: Error>(
         _ name: StaticString,
         _ body: () throws(Failure) -> Result

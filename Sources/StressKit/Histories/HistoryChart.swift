@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A history for people: a row for each operation, a bar for its time, grouped by thread.
+/// Draws a history for people: a row for each operation, with a bar for its time, grouped by
+/// thread.
 package enum HistoryChart {
+    /// Returns the chart as text.
+    ///
     /// - Complexity: O(*n*²) in the number of operations.
     package static func text<Operation: CustomStringConvertible>(_ history: [Interval<Operation>]) -> String {
-        // Moments are ranks: what matters is which came first, not how long it took.
+        // Times are shown as ranks: the chart shows which event came first, not how long it took.
         let moments = Set(history.flatMap { [$0.start, $0.end] }).sorted()
         let first = moments.first ?? 0
         var table = TextTable([("thread", false), ("operation", false), ("from", true), ("to", true), ("order", false)])

@@ -5,10 +5,10 @@ import Synchronization
 
 /// Records histories on real threads, and judges them.
 ///
-/// Every thread meets the others before each trial, so that their operations overlap, and judges
-/// its share of the trials when a batch is recorded.
+/// Before each trial every thread waits for the others, so that their operations overlap. When a
+/// batch is recorded, each thread judges a share of it.
 package final class HistoryRecorder: @unchecked Sendable {
-    // Unchecked: `trials` is written by one thread between two meetings; `result` is guarded.
+    // Unchecked: one thread writes `trials`, between two meetings; `result` is guarded.
     private let subject: HistorySubject
     private let plan: Plan
     private let meeting: Meeting
@@ -17,10 +17,11 @@ package final class HistoryRecorder: @unchecked Sendable {
 
     package struct Plan: Sendable {
         package var histories: Int
-        /// When the recording ends, in nanoseconds of the clock, though fewer histories are there.
+        /// The time at which the recording ends, even if there are fewer histories than planned;
+        /// nil if there is no such time.
         package var end: UInt64?
         package var threads: Int
-        /// Operations of each thread in one history.
+        /// The number of operations of each thread in one history.
         package var operations: Int
         package var seed: UInt64
 
@@ -35,17 +36,19 @@ package final class HistoryRecorder: @unchecked Sendable {
         package var overlapping = 0
         package var operations = 0
         package var witness: String?
-        /// Whether the plan's time is over. Decided before all threads meet, so that all agree.
+        /// Whether the time of the plan has passed. One thread decides this before all threads
+        /// meet, so all find the same answer.
         package var isOverdue = false
 
-        /// How the command ends: too few histories in which threads met show nothing.
+        /// The exit code of the command. It is not success if there are too few histories with
+        /// overlapping operations, since the others show little.
         package var exit: StressExit {
             if witness != nil { return .violated }
             return overlapping * 2 >= histories && histories > 0 ? .pass : .inconclusive
         }
     }
 
-    /// Trials between two judgements.
+    /// The number of trials in a batch.
     private static let batchLength = 256
 
     package init(_ subject: HistorySubject, _ plan: Plan) {
@@ -75,15 +78,16 @@ package final class HistoryRecorder: @unchecked Sendable {
         return result.withLock { $0 }
     }
 
-    /// Gives the processor away now and then. Call it within operations: on few processors they
-    /// hardly overlap otherwise.
+    /// Sometimes gives the processor to other threads. Call it within operations: with few
+    /// processors they hardly overlap otherwise.
     package static func interrupt() {
-        // The clock's low digits: a generator per thread would cost as much.
+        // The last digits of the clock serve as a random number: a generator for each thread would
+        // cost more.
         let dice = nanoseconds() &* 0x9E37_79B9_7F4A_7C15 >> 32
         if dice % 8 == 0 { sched_yield() } else if dice % 8 == 1 { spin(nanoseconds: 500) }
     }
 
-    /// Judges the thread's share of the batch.
+    /// Judges this thread's share of the batch.
     private func judge(_ thread: Int) {
         if thread == 0, let end = plan.end, nanoseconds() > end { result.withLock { $0.isOverdue = true } }
         for index in stride(from: thread, to: trials.count, by: plan.threads) {
@@ -98,14 +102,15 @@ package final class HistoryRecorder: @unchecked Sendable {
     }
 }
 
-/// Where a fixed number of threads wait for each other, again and again.
+/// A place where a fixed number of threads wait for each other, again and again.
 private final class Meeting: Sendable {
     private let size: Int
     private let arrived = Atomic<Int>(0)
     private let round = Atomic<Int>(0)
 
-    /// Threads that spin go on together, so that their operations overlap. Where there are more
-    /// threads than processors, one that spins keeps the others from coming.
+    /// The largest number of times that a waiting thread spins. Threads that spin continue at the
+    /// same time, so that their operations overlap. If there are more threads than processors, a
+    /// thread that spins prevents the others from arriving.
     private let mostSpins: Int
 
     package init(of size: Int) {
@@ -114,9 +119,9 @@ private final class Meeting: Sendable {
     }
 
     package func join() {
-        // Relaxed: this thread's own last round, which cannot end without it.
+        // Relaxed: this thread's own last round, which does not end without this thread.
         let present = round.load(ordering: .relaxed)
-        // Acquire and release: what all did before the meeting is seen by all after it.
+        // Acquire and release: each thread sees after the meeting what all threads did before it.
         if arrived.add(1, ordering: .acquiringAndReleasing).newValue == size {
             // Relaxed: the store below publishes it.
             arrived.store(0, ordering: .relaxed)

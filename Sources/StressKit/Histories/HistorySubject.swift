@@ -2,10 +2,10 @@
 
 /// A kind of object whose histories are recorded and judged.
 package struct HistorySubject: Sendable {
-    /// As the command line names it.
+    /// The name on the command line.
     package let name: String
     package let summary: String
-    /// Fresh objects for so many threads.
+    /// Makes new objects for this number of threads.
     package let makeTrial: @Sendable (_ threads: Int) -> any HistoryTrial
 
     package init(name: String, summary: String, makeTrial: @escaping @Sendable (_ threads: Int) -> any HistoryTrial) {

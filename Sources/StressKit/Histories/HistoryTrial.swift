@@ -1,30 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Fresh objects that a few threads use once, and the histories that this gives.
+/// New objects that a few threads use once, and the histories of this use.
 ///
-/// Each thread appends to an array of its own: nothing that the recorder shares orders the threads.
+/// Each thread appends to its own array. The recorder shares nothing that would order the threads.
 package protocol HistoryTrial: AnyObject, Sendable {
     /// Executes the calling thread's next operation, and records it.
     func step(_ thread: Int, _ index: Int, _ generator: inout Generator)
 
     /// Judges the recorded histories, and whether operations of different threads overlapped. All
-    /// threads have done their steps.
+    /// threads must have finished their steps.
     func judge() -> HistoryVerdict
 }
 
 /// The result of one trial.
 package struct HistoryVerdict: Sendable {
-    /// Operations recorded.
+    /// The number of recorded operations.
     package var operations = 0
-    /// Whether operations of two threads overlapped on one object: else the history was sequential,
-    /// and shows little.
+    /// Whether operations of two threads overlapped on one object. If not, the history was
+    /// sequential, and shows little.
     package var overlaps = false
-    /// The chart of the first history that no order explains.
+    /// The chart of the first history that no order explains; nil if there is none.
     package var witness: String?
 
     package init() {}
 
-    /// Judges the history of one object.
+    /// Judges the history of one object, and adds the verdict.
     package mutating func add<Specification: SequentialSpecification>(
         _ history: [Interval<Specification.Operation>],
         of object: @autoclosure () -> String,

@@ -3,16 +3,18 @@
 /// Decides whether a history has a sequential order that explains every result and respects real
 /// time.
 ///
-/// The search of Wing and Gong ("Testing and verifying concurrent objects", 1993) with the memory
-/// of Lowe ("Testing for linearizability", 2017): a set of operations that led to the same state
-/// before is not tried again. Callers split a history by object first, which is sound since
-/// linearizability is compositional (Herlihy and Wing, 1990).
+/// It is the search of Wing and Gong ("Testing and verifying concurrent objects", 1993) with the
+/// memory of Lowe ("Testing for linearizability", 2017): if a set of operations has led to the same
+/// state before, it is not tried again. Callers first split a history by object. This is correct,
+/// because linearizability is compositional (Herlihy and Wing, 1990).
 package enum Linearizability<Specification: SequentialSpecification> {
     package typealias History = [Interval<Specification.Operation>]
 
-    /// Operations in one history at most: they are a mask of one word.
+    /// The largest number of operations in one history: a mask of one word has a bit for each.
     package static var mostOperations: Int { UInt64.bitWidth }
 
+    /// Returns whether the history is linearizable.
+    ///
     /// - Complexity: Exponential in the number of operations that overlap; linear for a sequential
     ///   history.
     package static func holds(_ history: History) -> Bool {
@@ -24,19 +26,20 @@ package enum Linearizability<Specification: SequentialSpecification> {
     }
 
     private struct Configuration: Hashable {
-        /// The operations that have not taken effect, a bit each.
+        /// The operations that have not taken effect: one bit for each.
         var remaining: UInt64
         var state: Specification.State
     }
 
-    /// Whether the remaining operations can follow.
+    /// Returns whether an order of the remaining operations explains their results.
     private static func extends(
         _ configuration: Configuration,
         _ sorted: History,
         _ refuted: inout Set<Configuration>
     ) -> Bool {
         if configuration.remaining == 0 { return true }
-        // An operation may be next if no other that remains had returned before it was called.
+        // An operation can be next only if no other remaining operation had returned before its
+        // call.
         var firstReturn = UInt64.max
         var remaining = configuration.remaining
         while remaining != 0 {
@@ -46,7 +49,7 @@ package enum Linearizability<Specification: SequentialSpecification> {
         remaining = configuration.remaining
         while remaining != 0 {
             let index = remaining.trailingZeroBitCount
-            // Sorted by their calls: no later one may be next either.
+            // The operations are sorted by their calls, so no later one can be next either.
             if sorted[index].start > firstReturn { break }
             remaining &= remaining - 1
             guard
@@ -59,16 +62,17 @@ package enum Linearizability<Specification: SequentialSpecification> {
         return false
     }
 
-    /// A smallest part of a history that is not linearizable either.
+    /// Returns a small part of the history that is not linearizable either.
     ///
-    /// It keeps all that was called before the first return by which the history is refuted, then
-    /// leaves out observations: neither step can make a linearizable history look broken.
+    /// It keeps the operations that were called before the first return which makes the history
+    /// impossible. Then it leaves out observations. Neither step makes a linearizable history look
+    /// broken.
     package static func witness(of history: History) -> History {
         precondition(!holds(history), "a witness is of a history that is not linearizable")
         var witness = history
         for end in history.map(\.end).sorted() {
             let prefix = history.filter { $0.start <= end }.filter {
-                // An observation that has not returned by then can be left out, a change may have
+                // An observation that had not returned by then can be left out. A change may have
                 // taken effect.
                 $0.end <= end || !Specification.isObservation($0.operation)
             }

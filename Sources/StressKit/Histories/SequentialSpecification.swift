@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The behaviour of an object whose operations follow one another: a concurrent history is judged
-/// by it.
+/// The behaviour of an object whose operations follow one another. A concurrent history is compared
+/// with it.
 public protocol SequentialSpecification: Sendable {
     /// The object's abstract state.
     associatedtype State: Hashable & Sendable
 
-    /// A call together with its result. Its description is what the chart of a failure shows.
+    /// A call together with its result. The chart of a failure shows its description.
     associatedtype Operation: Sendable & CustomStringConvertible
 
     /// The state of a fresh object.
     static var initial: State { get }
 
-    /// The state after `operation`, or nil where its result cannot come from `state`.
+    /// Returns the state after `operation`. Returns nil if its result is not possible in `state`.
     static func state(after operation: Operation, in state: State) -> State?
 
-    /// Whether the operation never changes the state: a history stays linearizable without it. The
-    /// chart of a failure leaves out such operations where it can. False unless you say otherwise.
+    /// Returns whether the operation never changes the state. A history stays linearizable without
+    /// such operations, so the chart of a failure leaves them out if it can. The default is false.
     static func isObservation(_ operation: Operation) -> Bool
 }
 
@@ -24,12 +24,12 @@ extension SequentialSpecification {
     public static func isObservation(_ operation: Operation) -> Bool { false }
 }
 
-/// One operation of a history, with the moments between which it took effect.
+/// One operation of a history, and the two moments between which it took effect.
 package struct Interval<Operation: Sendable>: Sendable {
     package let thread: Int
-    /// Before the call, in nanoseconds of the monotonic clock.
+    /// A moment before the call, in nanoseconds of the monotonic clock.
     package let start: UInt64
-    /// After the return.
+    /// A moment after the return.
     package let end: UInt64
     package let operation: Operation
 
@@ -37,16 +37,16 @@ package struct Interval<Operation: Sendable>: Sendable {
         (self.thread, self.start, self.end, self.operation) = (thread, start, end, operation)
     }
 
-    /// Whether this operation had returned before the other was called.
+    /// Returns whether this operation had returned before the call of the other one.
     package func precedes(_ other: Interval) -> Bool { end < other.start }
 
-    /// Another operation at this time.
+    /// Returns another operation with the same times.
     package func map<Other: Sendable>(_ transform: (Operation) -> Other) -> Interval<Other> {
         Interval<Other>(thread: thread, start: start, end: end, operation: transform(operation))
     }
 }
 
-/// Does something, and records when.
+/// Runs `body`, and returns its result with its times.
 package func timed<Result: Sendable>(_ thread: Int, _ body: () -> Result) -> Interval<Result> {
     let start = nanoseconds()
     let result = body()

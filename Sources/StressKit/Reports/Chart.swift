@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// Lines over an axis, as SVG that takes its colours from the page.
+/// Draws lines over an axis as SVG, which takes its colours from the page.
 package struct Chart {
     package struct Line {
         package let name: String
@@ -14,13 +14,13 @@ package struct Chart {
     package let label: String
     package let lines: [Line]
     package let scale: Scale
-    /// Places along the axis, with what to write there.
+    /// The places of labels along the axis, with their texts.
     package let ticks: [(x: Double, text: String)]
-    /// Alternating grounds, with what they stand for.
+    /// Areas of the background, with their labels.
     package var bands: [(from: Double, to: Double, text: String)] = []
-    /// The ends of the upright axis; without them the points decide.
+    /// The ends of the vertical axis; nil if the points determine them.
     package var range: ClosedRange<Double>?
-    /// How a value reads.
+    /// Formats a value as text.
     package let format: (Double) -> String
 
     private static let (width, height) = (440.0, 190.0)
@@ -74,7 +74,7 @@ package struct Chart {
             """
     }
 
-    /// Where a value lies on the upright axis.
+    /// Returns the place of a value on the vertical axis.
     private func placed(_ value: Double) -> Double { scale == .linear ? value : log10(max(value, 1)) }
 
     private func bounds(_ values: [Double]) -> (Double, Double) {
@@ -88,18 +88,19 @@ package struct Chart {
         }
     }
 
-    /// One figure, times a power of ten.
+    /// Returns the next number with one significant figure that is not below the value.
     private static func round(atLeast value: Double) -> Double {
         let power = pow(10, floor(log10(value)))
         return [1, 2, 3, 4, 5, 6, 8, 10].map { $0 * power }.first { $0 >= value } ?? value
     }
 
-    /// The label of a value's line. A value below one lies on the line of one.
+    /// Returns the label of a line. In a logarithmic chart, values below one are on the line of
+    /// one.
     private func name(of level: Double) -> String {
         scale == .logarithmic && level <= 1 ? "0, 1" : format(level)
     }
 
-    /// Four to seven values to draw a line at.
+    /// Returns four to seven values for horizontal lines.
     private func levels(_ low: Double, _ high: Double) -> [Double] {
         switch scale {
         case .linear: return (0...4).map { low + (high - low) * Double($0) / 4 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension HTMLReport {
-    /// Throughput, backlog and memory over time.
+    /// Returns the charts of throughput, backlog and memory over time.
     package static func course(_ report: Report) -> String {
         guard report.samples.count > 1 else { return "" }
         let samples = report.samples
@@ -44,7 +44,8 @@ extension HTMLReport {
         )
     }
 
-    /// Where each scenario ran; none where they alternate too often to be distinguished.
+    /// Returns the times in which each scenario ran. Returns none if the scenarios alternate too
+    /// often to be distinguished.
     private static func bands(_ samples: [Sample]) -> [(from: Double, to: Double, text: String)] {
         var bands: [(from: Double, to: Double, text: String)] = []
         for sample in samples {
@@ -65,7 +66,7 @@ extension HTMLReport {
         }
     }
 
-    /// Curves for each scenario that has measured.
+    /// Returns a chart of latencies for each scenario that has measured some.
     package static func latencies(_ report: Report) -> String {
         let figures = report.scenarios.filter { !$0.latencies.isEmpty }.map { row in
             let chart = Chart(

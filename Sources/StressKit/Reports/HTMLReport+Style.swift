@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension HTMLReport {
-    /// In itself: the page loads nothing.
+    /// The style sheet. It is a part of the page, so the page loads no other file.
     package static let style = """
         :root {
           color-scheme: light dark;

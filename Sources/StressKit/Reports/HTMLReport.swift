@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Results as one page that needs nothing else: failures first, then what was run, and how it went
-/// over time.
+/// Writes results as one page that needs no other file: first the failures, then the scenarios,
+/// then the course over time.
 package enum HTMLReport {
-    /// The parts of a page that are a command's own.
+    /// The parts of a page that a command adds.
     package struct Additions {
         package var note = "The seed reproduces the workload and the delays, not the schedule of the operating system."
-        /// Whether the seed, and the scenarios' threads and delays, mean something in it.
+        /// Whether the page shows the seed and the scenarios' threads and delays.
         package var hasSeed = true
         package var hasScenarios = true
         package var failures: [String] = []
-        /// Sections that follow the failures.
+        /// The sections that follow the failures.
         package var sections: [String] = []
 
         package init() {}
@@ -45,7 +45,9 @@ package enum HTMLReport {
         "<section><h2>\(title.escaped)</h2>\n\(body)\n</section>"
     }
 
-    /// - Parameter columns: Titles; a numeric column is aligned to the right.
+    /// Returns a table.
+    ///
+    /// - Parameter columns: The titles. A numeric column is aligned to the right.
     package static func table(_ columns: [(title: String, isNumeric: Bool)], _ rows: [String]) -> String {
         table(
             heads: columns.map { "<th\($0.isNumeric ? " class=\"number\"" : "")>\($0.title.escaped)</th>" },
@@ -53,6 +55,8 @@ package enum HTMLReport {
         )
     }
 
+    /// Returns a table.
+    ///
     /// - Parameter heads: The cells above the rows.
     package static func table(heads: [String], _ rows: [String]) -> String {
         """
@@ -141,7 +145,7 @@ package enum HTMLReport {
                     ? "<span class=\"bad\">\(invariant.escaped)</span>" : invariant.escaped
             }
             let windows = row.windows.map { "\($0.name.escaped): \(Format.count($0.hits))" }
-            // A scenario of a user's test names no promises.
+            // A scenario of a user's test does not name promises.
             let title = row.promises.isEmpty ? "windows" : row.promises.joined(separator: " ")
             return """
                 <tr><th>\(row.name.escaped)<details><summary class="soft">\(title)</summary>\

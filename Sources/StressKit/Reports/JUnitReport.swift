@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Results as JUnit's XML: a suite for each scenario, a case for each of its invariants and
-/// windows.
+/// Writes results as XML for JUnit: a suite for each scenario, a case for each of its invariants
+/// and windows.
 package enum JUnitReport {
+    /// Returns the text of the file.
+    ///
     /// - Parameters:
-    ///   - skipped: Invariants that this run cannot check, with the reason.
-    ///   - others: Suites besides the scenarios'.
+    ///   - skipped: The invariants that this run cannot check, with the reason.
+    ///   - others: Suites in addition to the scenarios'.
     package static func text(_ report: Report, skipped: [String: String] = [:], _ others: [Suite] = []) -> String {
         var suites = report.scenarios.map { suite($0, report, skipped) }
         if let memory = report.memory { suites.append(suite(memory)) }
@@ -42,7 +44,7 @@ package enum JUnitReport {
     package struct Case {
         let name: String
         let seconds: Double
-        /// Nil: passed.
+        /// The outcome if the case did not pass; nil if it passed.
         package var outcome: (kind: String, message: String, text: String)?
 
         package init(_ name: String, _ seconds: Double = 0) { (self.name, self.seconds) = (name, seconds) }
@@ -56,7 +58,7 @@ package enum JUnitReport {
     }
 
     private static func suite(_ row: Report.ScenarioRow, _ report: Report, _ skipped: [String: String]) -> Suite {
-        // The first case has the scenario's time: the invariants are checked together.
+        // The first case has the scenario's time, because the invariants are checked together.
         var cases = [Case("runs to its end", row.seconds)]
         switch row.verdict {
         case .hang: cases[0].outcome = ("error", "a thread made no step", row.dump ?? "")

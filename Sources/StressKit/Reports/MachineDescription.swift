@@ -3,7 +3,7 @@
 import Foundation
 import Glibc
 
-/// The machine and system that a result depends on.
+/// The machine and the system on which a result depends.
 package struct MachineDescription: Codable, Sendable {
     package let cores: Int
     package let processor: String
@@ -12,7 +12,7 @@ package struct MachineDescription: Codable, Sendable {
     package let quota: String
     package let sanitizer: String?
     package let toolchain: String
-    /// The words of the library under test about itself.
+    /// The facts that the library under test reports about itself.
     package let library: [Fact]
 
     package struct Fact: Codable, Sendable {
@@ -45,7 +45,7 @@ package struct MachineDescription: Codable, Sendable {
         #endif
     }
 
-    /// All facts, for people.
+    /// All facts as text for people.
     package var facts: [Fact] {
         [
             Fact("toolchain", toolchain), Fact("processor", "\(cores) × \(processor)"),
@@ -54,13 +54,13 @@ package struct MachineDescription: Codable, Sendable {
     }
 
     private static func lines(of path: String) -> [String] {
-        // To the end: files of the kernel's have no size to read by.
+        // Read to the end: files of the kernel do not say their size.
         guard let data = FileHandle(forReadingAtPath: path)?.readDataToEndOfFile() else { return [] }
         return String(decoding: data, as: UTF8.self).split(separator: "\n").map(String.init)
     }
 
-    /// The file that a library was loaded from, links followed: its name ends in the version of its
-    /// interface.
+    /// Returns the path of the file from which a library was loaded. Links are followed, so the
+    /// name ends in the version of the library's interface.
     package static func loadedLibrary(_ name: String) -> String? {
         lines(of: "/proc/self/maps").first { $0.contains("/\(name)") }?.split(separator: " ").last.map(String.init)
     }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension String {
-    /// As text or an attribute's value in XML and HTML: what has a meaning there is escaped, what
-    /// XML forbids is left out.
+    /// The text for use in XML and HTML, also in an attribute. Characters with a meaning there are
+    /// escaped. Characters that XML forbids are left out.
     package var escaped: String {
         var result = ""
         for scalar in unicodeScalars {

@@ -3,7 +3,7 @@
 import Foundation
 import Glibc
 
-/// Shows a run's progress: one line that is rewritten on a terminal, plain lines elsewhere.
+/// Shows the progress of a run: one line that is rewritten on a terminal, new lines elsewhere.
 package final class ProgressLine {
     private let isLive: Bool
     private let isQuiet: Bool
@@ -14,9 +14,11 @@ package final class ProgressLine {
     private var lastTime = nanoseconds()
     private var gauges: GaugeReader
 
+    /// Makes a progress line.
+    ///
     /// - Parameters:
-    ///   - total: How long the run takes, or zero if that is not known.
-    ///   - isQuiet: Whether nothing is to be shown.
+    ///   - total: The duration of the run, or zero if it is not known.
+    ///   - isQuiet: Whether it shows nothing.
     package init(_ host: RunHost, total: Duration, isQuiet: Bool = false) {
         (self.total, gauges) = (total, GaugeReader(host))
         self.isQuiet = isQuiet

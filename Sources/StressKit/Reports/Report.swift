@@ -2,9 +2,10 @@
 
 import Foundation
 
-/// A run as it is kept in a file: all that its tables and pages show.
+/// A run as it is kept in a file. It has all data that tables and pages show.
 package struct Report: Codable, Sendable {
-    /// Grows by one when a field changes its meaning or goes.
+    /// The version of the file's format. It grows by one if a field gets another meaning, or is
+    /// removed.
     package static let currentSchema = 3
 
     package var schemaVersion = currentSchema
@@ -17,11 +18,11 @@ package struct Report: Codable, Sendable {
     package let machine: MachineDescription
     package var seconds: Double
     package var exitCode: Int32
-    /// The exit code in a word.
+    /// The name of the exit code.
     package var verdict: String
     package var scenarios: [ScenarioRow] = []
     package var samples: [Sample] = []
-    /// How resident memory went, where the run was long enough to show it.
+    /// The course of resident memory; nil if the run was too short to show it.
     package var memory: MemoryCourse?
 
     package init(
@@ -43,7 +44,7 @@ package struct Report: Codable, Sendable {
         verdict = StressExit(rawValue: exitCode).map { "\($0)" } ?? "unknown"
     }
 
-    /// How one scenario went.
+    /// The result of one scenario.
     package struct ScenarioRow: Codable, Sendable {
         package let name: String
         package let promises: [String]
@@ -57,7 +58,7 @@ package struct Report: Codable, Sendable {
         package let violations: [Violation]
         package let latencies: [LatencyRow]
         package let verdict: ScenarioVerdict
-        /// The threads' activities when it hung.
+        /// The activities of the threads when the scenario hung; nil if it did not.
         package let dump: String?
 
         package var missedWindows: [String] { windows.filter { $0.hits == 0 }.map(\.name) }
@@ -66,7 +67,7 @@ package struct Report: Codable, Sendable {
             self.init(result, (result.violationCount, result.violations), result.verdict, nil)
         }
 
-        /// A scenario that is not over.
+        /// Makes the row of a scenario that has not ended.
         ///
         /// - Parameter dump: The activities of its threads, if it hangs.
         package init(unfinished result: ScenarioResult, _ violations: Violations, dump: String?) {
@@ -113,10 +114,10 @@ package struct Report: Codable, Sendable {
             (p999, p9999) = (quantile(0.999), quantile(0.9999))
         }
 
-        /// Half, most and all of it, in words.
+        /// The median, the 99th percentile and the maximum as text.
         var text: String { "\(name) p50 \(Format.time(p50)), p99 \(Format.time(p99)), max \(Format.time(max))" }
 
-        /// The durations at the places of the percentiles on an axis.
+        /// The points of a curve: the durations over the percentiles.
         var curve: [(x: Double, y: Double)] {
             zip(0..., [p50, p90, p99, p999, p9999, max]).map { (Double($0), Double($1)) }
         }
@@ -130,9 +131,10 @@ package struct Report: Codable, Sendable {
         return try encoder.encode(report)
     }
 
-    /// Several reports as one: the machine of the first, the scenarios of all, the worst end.
+    /// Combines several reports: the machine of the first, the scenarios of all, and the exit code
+    /// with the highest rank.
     ///
-    /// - Precondition: There is one.
+    /// - Precondition: There is at least one report.
     package init(merging reports: [Report]) {
         self = reports[0]
         let worst = reports.max { StressExit.severity(of: $0.exitCode) < StressExit.severity(of: $1.exitCode) }!
@@ -144,12 +146,12 @@ package struct Report: Codable, Sendable {
     }
 }
 
-/// How a scenario went, as reports name it.
+/// The result of a scenario in one word.
 package enum ScenarioVerdict: String, Codable, Sendable {
     case pass, violated, inconclusive, hang
-    /// It was running when the report was written: the process has crashed, or was ended.
+    /// The scenario was running when the report was written: the process has crashed, or was ended.
     case unfinished
 
-    /// The word for tables, in which all but a pass stands out.
+    /// The word in tables. All words but a pass are in upper case.
     package var text: String { self == .pass ? rawValue : rawValue.uppercased() }
 }

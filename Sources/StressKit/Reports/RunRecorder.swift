@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Keeps the files of a run true at any moment: they are written before each scenario too, as they
-/// must read if the process crashes in it.
+/// Keeps the files of a run correct at any moment. They are also written before each scenario, as
+/// they must be if the process crashes in it.
 package final class RunRecorder: Sendable {
     private struct State {
         var finished: [ScenarioResult] = []
@@ -13,19 +13,21 @@ package final class RunRecorder: Sendable {
     private let save: (@Sendable (Report) -> Void)?
     private let start = nanoseconds()
     private let state = Guarded(State())
-    /// Where there is something to draw its samples in.
+    /// Takes samples of the run; nil if no file shows them.
     private let sampler: Sampler?
 
-    /// - Parameter save: Writes the files, if there are any.
+    /// Makes a recorder.
+    ///
+    /// - Parameter save: Writes the files; nil if there are none.
     package init(_ plan: RunPlan, save: (@Sendable (Report) -> Void)?) {
         (self.plan, self.save) = (plan, save)
         sampler = save == nil ? nil : Sampler(plan.host, total: plan.iterations == nil ? plan.duration : .zero)
     }
 
-    /// Samples the run while `body` runs.
+    /// Takes samples of the run while `body` runs.
     func watch<Result>(_ body: () -> Result) -> Result { sampler.map { $0.watch(body) } ?? body() }
 
-    /// A scenario begins; or a round of one, where they alternate.
+    /// Records that a scenario begins, or a round of one if scenarios alternate.
     func begin(_ result: ScenarioResult, _ violations: Violations) {
         state.withLock { $0.running = (result, violations) }
         if !plan.alternates { write(ending: .crash) }
@@ -39,7 +41,7 @@ package final class RunRecorder: Sendable {
         }
     }
 
-    /// Writes the files as they must read if the process ended now.
+    /// Writes the files as they must be if the process ended now.
     ///
     /// - Parameter dump: The activities of the threads, if the run hangs.
     @discardableResult

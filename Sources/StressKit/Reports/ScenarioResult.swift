@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How one scenario went.
+/// The result of one scenario.
 package struct ScenarioResult {
     package let scenario: Scenario
     package private(set) var rounds = 0

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Text in columns.
+/// A table of text in columns.
 package struct TextTable {
     private var rows: [[String]]
     private let isNumeric: [Bool]
 
-    /// - Parameter columns: Titles; a numeric column is aligned to the right.
+    /// Makes a table without rows.
+    ///
+    /// - Parameter columns: The titles. A numeric column is aligned to the right.
     package init(_ columns: [(title: String, isNumeric: Bool)]) {
         rows = [columns.map(\.title)]
         isNumeric = columns.map(\.isNumeric)
@@ -35,9 +37,9 @@ extension String {
     }
 }
 
-/// Numbers as people read them.
+/// Formats numbers for people.
 package enum Format {
-    /// A duration in nanoseconds with its unit.
+    /// Returns a duration in nanoseconds as text with a unit.
     package static func time(_ nanoseconds: UInt64?) -> String {
         guard let nanoseconds else { return "-" }
         switch nanoseconds {
@@ -48,7 +50,7 @@ package enum Format {
         }
     }
 
-    /// A count with separators between thousands.
+    /// Returns a count as text with separators between thousands.
     package static func count(_ number: UInt64) -> String {
         var digits = Array(String(number))
         var index = digits.count - 3
@@ -59,12 +61,12 @@ package enum Format {
         return String(digits)
     }
 
-    /// Seconds: one decimal below a hundred, none above.
+    /// Returns seconds as text: one decimal below a hundred, none above.
     package static func seconds(_ seconds: Double) -> String {
         seconds < 100 ? "\((seconds * 10).rounded() / 10) s" : "\(Int(seconds.rounded())) s"
     }
 
-    /// A count in few characters: 20k, 3.5M.
+    /// Returns a count as a short text: 20k, 3.5M.
     package static func short(_ number: Double) -> String {
         switch number {
         case ..<1_000: rounded(number)
@@ -73,12 +75,12 @@ package enum Format {
         }
     }
 
-    /// Bytes in MiB, with a sign.
+    /// Returns bytes as text in MiB, with a sign.
     package static func mebibytes(_ bytes: Double) -> String {
         "\(bytes < 0 ? "-" : "+")\((abs(bytes) / 1048576 * 100).rounded() / 100) MiB"
     }
 
-    /// One decimal below ten, none above.
+    /// Returns a number as text: one decimal below ten, none above.
     private static func rounded(_ value: Double) -> String {
         value < 10 && value != value.rounded() ? "\((value * 10).rounded() / 10)" : "\(Int(value.rounded()))"
     }

@@ -79,9 +79,9 @@ public func linearizable<Object, Specification: SequentialSpecification>(
 public struct HistoryStep: Sendable {
     /// The number of the thread, from 0.
     public let thread: Int
-    /// A number that no other operation of the history has, greater than 0.
+    /// A number greater than 0 that no other operation of the history has.
     public let unique: Int
-    /// Chooses the operation.
+    /// The random numbers that choose the operation.
     public var generator: Generator
 
     /// Draws a number from 0 to `bound` - 1.
@@ -90,21 +90,22 @@ public struct HistoryStep: Sendable {
 
 /// The counts of recorded histories.
 public struct HistorySummary: Sendable {
-    /// The seed that the operations were drawn with.
+    /// The seed with which the operations were chosen.
     public let seed: UInt64
-    /// How many histories were recorded and judged.
+    /// The number of histories that were recorded and judged.
     public let histories: Int
-    /// Histories in which operations of two threads overlapped. The others show little.
+    /// The number of histories in which operations of two threads overlapped. The others show
+    /// little.
     public let overlapping: Int
-    /// How many operations all histories have.
+    /// The number of operations in all histories.
     public let operations: Int
 }
 
-/// A history that no order explains; or none in which operations overlapped.
+/// Thrown if no order explains a history, or if operations never overlapped.
 public struct HistoryFailure: Error, CustomStringConvertible {
-    /// The counts until then.
+    /// The counts when the failure was found.
     public let summary: HistorySummary
-    /// The chart of a history that no order explains; nil if nothing overlapped.
+    /// The chart of the history that no order explains; nil if operations never overlapped.
     public let chart: String?
     public let description: String
 
@@ -125,10 +126,10 @@ public struct HistoryFailure: Error, CustomStringConvertible {
     }
 }
 
-/// A fresh object, and the history that a few threads make with it.
+/// A new object, and the history that a few threads make with it.
 private final class ObjectTrial<Object, Specification: SequentialSpecification>: HistoryTrial, @unchecked Sendable {
-    // Unchecked: that threads may share the object is under test; each has a log of its own, which
-    // is read when all have done their steps.
+    // Unchecked: the test finds out whether threads may share the object. Each thread has its own
+    // log, which is read when all have finished their steps.
     private final class Log {
         var history: [Interval<Specification.Operation>] = []
     }

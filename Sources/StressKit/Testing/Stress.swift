@@ -113,15 +113,15 @@ public func stress(
 
 /// The counts of a stress run.
 public struct StressSummary: Sendable {
-    /// The seed that the workload was drawn with.
+    /// The seed with which the workload was chosen.
     public let seed: UInt64
-    /// How many rounds were run.
+    /// The number of rounds.
     public let rounds: Int
-    /// Operations that workers have begun.
+    /// The number of operations that workers have begun.
     public let operations: UInt64
-    /// Checks of workers, and at rest.
+    /// The number of checks that workers made, or that were made at rest.
     public let checks: UInt64
-    /// How often each window was hit.
+    /// The number of times that each window was hit.
     public let windows: [String: UInt64]
     /// The durations that workers have recorded, by name.
     public let latencies: [String: Histogram]
@@ -133,14 +133,14 @@ public struct StressSummary: Sendable {
     }
 }
 
-/// A stress run found something, or proved nothing. Its description says all that a reader of a
-/// test log needs.
+/// Thrown if a stress run found a violation, or shows nothing. Its description has all that the
+/// reader of a test log needs.
 public struct StressFailure: Error, CustomStringConvertible {
     /// The first violation of each invariant; empty if only windows were missed.
     public let violations: [Violation]
-    /// Windows that were never hit.
+    /// The windows that were never hit.
     public let missedWindows: [String]
-    /// The seed that the workload was drawn with.
+    /// The seed with which the workload was chosen.
     public let seed: UInt64
     public let description: String
 
@@ -167,11 +167,11 @@ public struct StressFailure: Error, CustomStringConvertible {
     }
 }
 
-/// One run of the process at a time.
+/// Lets the process have only one run at a time.
 final class OneRun: Sendable {
     static let shared = OneRun()
     private let lock = Guarded(())
-    /// The thread that runs. Relaxed: only a thread's own number matters to it.
+    /// The number of the thread that runs. Relaxed: a thread only looks for its own number.
     private let owner = Atomic<UInt>(0)
 
     func take<Result>(_ body: () throws -> Result) rethrows -> Result {
@@ -188,9 +188,9 @@ final class OneRun: Sendable {
     }
 }
 
-/// The wishes of the environment for runs in tests.
+/// The settings for runs in tests, from the environment.
 enum Environment {
-    /// The seed that it names, or a new one.
+    /// The seed in the environment, or a new one.
     static var seed: UInt64 {
         guard let text = ProcessInfo.processInfo.environment["STRESS_SEED"], !text.isEmpty else {
             return .random(in: 1...999_999_999)
@@ -201,10 +201,11 @@ enum Environment {
 
     private static let finished = Guarded<[Report]>([])
 
-    /// A call's results are final.
+    /// Keeps the final results of a call.
     static func keep(_ report: Report) { finished.withLock { $0.append(report) } }
 
-    /// Writes what the process has found until now, where the environment asks for a report.
+    /// Writes the results of the process so far, if the environment asks for a report; nil if it
+    /// does not.
     static var save: (@Sendable (Report) -> Void)? {
         guard let path = ProcessInfo.processInfo.environment["STRESS_REPORT"] else { return nil }
         return { report in
@@ -218,7 +219,7 @@ enum Environment {
                     }
                 try data.write(to: URL(fileURLWithPath: path))
             } catch {
-                // The run's own result counts for more than its page.
+                // A failure to write the report must not hide the run's own result.
                 StandardError.print("StressKit: STRESS_REPORT cannot be written: \(error.localizedDescription)")
             }
         }

@@ -1,32 +1,34 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One place at which a copy of sources differs from them. `Instrumented/README.md` has the format.
+/// One place at which a copy of the sources differs from the original. `Instrumented/README.md` has
+/// the format.
 struct Edit {
     enum Kind: Equatable {
-        /// A seeded bug: the text runs while the bug of this name is on.
+        /// A seeded bug. The text runs while the bug of this name is on.
         case bug(String)
         /// A point at which a thread can be delayed, and at which the explorer decides who runs.
         case point(String)
-        /// Such a point, but only in programs of the explorer that allow faults.
+        /// A point as above, but only in programs of the explorer that allow faults.
         case faultPoint(String)
-        /// The text as it is.
+        /// Inserts the text as it is.
         case insert
     }
 
-    /// Where, within the scope. An anchor is one line or several, each without its indentation.
+    /// The place within the scope. An anchor is one line or several, each without its indentation.
     enum Place: Equatable {
         case top
         case end
         case before([String])
         case after([String])
         case replacing([String])
-        /// A part of a line. Of a bug: the expression that its text takes the place of.
+        /// A part of a line. For a bug, it is the expression that the text replaces.
         case part(String)
     }
 
-    /// The file of edits and the line: what an error begins with.
+    /// The file of edits and the line of the edit. Error messages begin with it.
     let origin: String
-    /// Parts of lines, each inside the block that the one before it begins. Empty: the whole file.
+    /// Parts of lines, from the outermost block to the innermost. Each is searched in the block
+    /// that begins with the one before it. If this is empty, the scope is the whole file.
     let scope: [String]
     let kind: Kind
     let place: Place
@@ -48,13 +50,15 @@ struct Edit {
         }
     }
 
-    /// The name of a bug's case, as code writes it: one word can be a keyword.
+    /// Returns the name of a bug's case as code writes it. A single word is put in backticks, since
+    /// it may be a keyword.
     static func identifier(_ name: String) -> String {
         let word = caseName(name)
         return word.allSatisfy(\.isLowercase) ? "`\(word)`" : word
     }
 
-    /// "a mailbox's wake-up is lost": `aMailboxsWakeUpIsLost`.
+    /// Returns a bug's name in camel case: "a mailbox's wake-up is lost" becomes
+    /// `aMailboxsWakeUpIsLost`.
     static func caseName(_ name: String) -> String {
         let words = name.filter { $0 != "'" }.split { !$0.isLetter && !$0.isNumber }
         return words.enumerated().map { $0 == 0 ? String($1) : $1.prefix(1).uppercased() + $1.dropFirst() }.joined()
@@ -66,21 +70,20 @@ struct SeededBug {
     let name: String
     /// The file of edits and the line of its first edit.
     let origin: String
-    /// The tests that must find it, as `--filter` takes them; nil: all.
+    /// The tests that must find the bug, as an argument of `--filter`; nil for all tests.
     fileprivate(set) var filter: String?
 }
 
 /// The edits and the bugs of a file of edits.
 struct EditList {
-    /// The edits, by the file that they change.
+    /// The edits, by the path of the file that they change.
     private(set) var edits: [String: [Edit]] = [:]
-    /// The bugs, each once, in their order.
+    /// The bugs in their order. Each occurs once.
     private(set) var bugs: [SeededBug] = []
-    /// The bug that was named last, which `found by` is about.
+    /// The index of the bug that was named last. The next `found by` belongs to it.
     private var last: Int?
 
-    /// Reads the text of the file of edits at `path`. Nothing is looked for in the files that it
-    /// changes.
+    /// Reads the text of the file of edits at `path`. Does not read the files that it changes.
     init(_ path: String, _ contents: String) throws {
         var (file, scope): (String?, [String]) = (nil, [])
         for (index, line) in contents.split(separator: "\n", omittingEmptySubsequences: false).enumerated() {
@@ -111,7 +114,7 @@ struct EditList {
         for edit in edits.values.joined() { try edit.checkText() }
     }
 
-    /// Adds what another file of edits says. A bug may have edits in both.
+    /// Adds the edits and bugs of another file. A bug may have edits in both files.
     mutating func merge(_ other: EditList) throws {
         edits.merge(other.edits, uniquingKeysWith: +)
         for bug in other.bugs {
@@ -152,7 +155,7 @@ extension Edit {
         }
     }
 
-    /// Whether the text is what it replaces.
+    /// Whether the new text equals the text that it replaces.
     var changesNothing: Bool {
         switch place {
         case .part(let part): text == [part]

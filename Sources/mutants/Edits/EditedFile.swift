@@ -2,21 +2,21 @@
 
 import Foundation
 
-/// The lines of a file, which edits find their places in.
+/// The lines of a file in which edits are placed.
 struct EditedFile {
     private let path: String
     private let lines: [Substring]
 
     init(_ path: String, _ text: String) {
         self.path = path
-        // Swift sees a line break of two characters as one other.
+        // `"\r\n"` is one `Character`, which differs from `"\n"`.
         let text = text.replacingOccurrences(of: "\r\n", with: "\n")
-        // The last line is empty: the text at the end stands before it.
+        // The last line is empty, so that text at the end of the file is inserted before it.
         lines = (text.hasSuffix("\n") ? text : text + "\n").split(separator: "\n", omittingEmptySubsequences: false)
     }
 
-    /// The text of the copy. Behind each edit stands, for the compiler, which line of the original
-    /// follows.
+    /// Returns the text of the copy. After each edit, a directive gives the number of the original
+    /// line that comes next.
     func apply(_ edits: [Edit]) throws -> String {
         var written: [Int: [String]] = [:]
         var replaced: Set<Int> = []
@@ -27,7 +27,7 @@ struct EditedFile {
             if case .part(let part) = edit.place {
                 let found = scope.filter { isCode($0) && self.lines[$0].contains(part) }
                 try demandOne(found.map { self.lines[$0].ranges(of: part).count }.reduce(0, +), part, edit)
-                // The bug before it, if two replace one part, has left the part behind a colon.
+                // If two bugs replace one part, the first has left this part after a colon.
                 guard let range = lines[found[0]].range(of: part, options: .backwards) else {
                     throw Failure("\(edit.origin): “\(part)” overlaps with another edit in \(path)")
                 }
@@ -63,7 +63,8 @@ struct EditedFile {
         return !line.isEmpty && !line.hasPrefix("//")
     }
 
-    /// The lines of the block that an edit is in, without those that begin and end it.
+    /// Returns the indices of the lines in the edit's block, without the lines that begin and end
+    /// it.
     private func scope(of edit: Edit) throws -> Range<Int> {
         var scope = lines.indices
         for part in edit.scope {
@@ -85,7 +86,8 @@ struct EditedFile {
         return scope
     }
 
-    /// Before which line the text is written, how it is indented, and the lines that it replaces.
+    /// Returns the index of the line before which the text is inserted, its indentation, and the
+    /// lines that it replaces.
     private func find(_ edit: Edit, in scope: Range<Int>) throws -> (Int, String, Range<Int>) {
         func spaces(_ count: Int) -> String { String(repeating: " ", count: count) }
         func match(_ anchor: [String]) throws -> ClosedRange<Int> {

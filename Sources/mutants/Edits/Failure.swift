@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The findings of a check. Its lines go to standard error.
+/// Thrown with the findings of a check. Its lines go to standard error.
 struct Failure: Error {
-    /// The exit code: 1, something does not hold; 2, wrong usage.
+    /// The exit code: 1 if a check found something, 2 for wrong usage.
     var code: Int32 = 1
     let lines: [String]
 

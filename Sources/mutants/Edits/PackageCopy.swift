@@ -2,25 +2,26 @@
 
 import Foundation
 
-/// A copy of a package, without what git and builds keep in it, in a folder of its own.
+/// A copy of a package in a folder of its own, without the files of git and of builds.
 ///
-/// It is renewed in place: what has not changed is not written, so that it is not compiled again.
-/// Its folder is in `.build/mutants` or `.build/perturbed`, because what else is in it is removed.
+/// The copy is updated in place. Files that have not changed are not written, so the build does not
+/// compile them again. The folder is in `.build/mutants` or `.build/perturbed`, because all other
+/// files in it are removed.
 struct PackageCopy {
-    /// The package, by its absolute path.
+    /// The absolute path of the package.
     let package: String
-    /// The folder of the copy.
+    /// The path of the copy's folder.
     let folder: String
     private let files = FileManager.default
 
     init(of package: String, in folder: String) { (self.package, self.folder) = (package, folder) }
 
-    /// Makes the copy equal to the package.
+    /// Makes the copy equal to the package, but for the changes.
     ///
     /// - Parameters:
-    ///   - changes: The files, by their paths in the package, which the copy has with another text;
-    ///     with nil, those that it does not have.
-    ///   - manifest: Changes the text of manifests further.
+    ///   - changes: The texts of files that differ in the copy, by their paths in the package. Nil
+    ///     for a file that the copy does not have.
+    ///   - manifest: Makes further changes to the text of each manifest.
     func renew(_ changes: [String: String?], manifest: (String) throws -> String = { $0 }) throws {
         guard folder.contains(/\/\.build\/(mutants|perturbed)\/[^\/]+$/), !folder.hasSuffix("/..") else {
             throw Failure("\(folder) is no place for a copy, which removes what else is there")
@@ -43,7 +44,7 @@ struct PackageCopy {
         }
     }
 
-    /// Writes a file, and the folders on its way, unless it has this text already.
+    /// Writes a file, and makes its folders. Does nothing if the file already has this text.
     static func write(_ text: String, _ path: String) throws {
         let file = URL(fileURLWithPath: path)
         if (try? String(contentsOf: file, encoding: .utf8)) == text { return }
@@ -64,7 +65,7 @@ struct PackageCopy {
             switch try kind(of: old) {
             case _ where changed.contains(inside): continue
             case .typeDirectory:
-                // SwiftPM's folders of builds have this file.
+                // A folder with this file belongs to a build of SwiftPM.
                 let isBuilt =
                     name == ".git" || name.hasPrefix(".build")
                     || files.fileExists(atPath: old + "/workspace-state.json")
@@ -92,13 +93,14 @@ struct PackageCopy {
         try files.attributesOfItem(atPath: path)[.type] as? FileAttributeType
     }
 
-    /// Where a relative path leads that leaves the package; nil if it does not.
+    /// Returns the absolute path of a relative path that leads out of the package; nil if it does
+    /// not.
     private func absolutePath(_ path: String, from base: String) -> String? {
         let end = URL(fileURLWithPath: path, relativeTo: URL(fileURLWithPath: base + "/")).standardizedFileURL.path
         return end == package || end.hasPrefix(package + "/") ? nil : end
     }
 
-    /// The manifest with dependencies that are found from the copy, too.
+    /// Returns the manifest with absolute paths of dependencies, which are valid in the copy, too.
     private func absolutePaths(of manifest: String) -> String {
         manifest.replacing(/(\.package\(\s*(?:name:\s*"[^"]*",\s*)?path:\s*)"([^"]*)"/) { match in
             "\(match.1)\"\(absolutePath(String(match.2), from: package) ?? String(match.2))\""
