@@ -25,11 +25,11 @@ package enum CrashReport {
     }
 
     /// Runs `body` with handlers that report a crash. They then pass the signal on to the previous
-    /// handlers, such as the runtime's, which prints a backtrace.
+    /// handlers. One of these is the runtime's, which prints a backtrace.
     static func during<Result>(_ name: String, seed number: UInt64, _ body: () throws -> Result) rethrows -> Result {
         guard Sanitizer.current == nil else { return try body() }
         enter(name)
-        // Safe: the process has one run at a time, and a handler only reads them.
+        // Safe: a process makes one run at a time, and a handler only reads them.
         unsafe seed = strdup("\(number)")
         for (index, (number, _)) in signals.enumerated() {
             var action = sigaction()

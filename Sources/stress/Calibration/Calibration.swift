@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Known defects by engine: which engine finds each, unaided, and how fast.
+/// Shows which engine finds which known defect without help, and how fast.
 ///
-/// Engines that run the library have made trials. Models, litmus tests and unit tests know nothing
-/// but their own rows, so that their kills count.
+/// Engines that run the library have made trials. Models, litmus tests and unit tests know only
+/// their own rows, so their kills are used.
 struct Calibration {
     enum Cell: Equatable {
         case found(seconds: Double, by: String)
-        /// Looked for, and not found; with how long and what was looked through.
+        /// The engine has looked for the defect and has not found it. The text has the time and the
+        /// extent of the search.
         case missed(String)
-        /// Cannot be stated for this engine; with the reason.
+        /// The defect cannot be stated for this engine. The text has the reason.
         case blind(String)
         case notRun
-        /// The catalogue and the results contradict each other.
+        /// The catalogue and the results contradict each other. The text says how.
         case wrong(String)
 
         var isFound: Bool { if case .found = self { true } else { false } }
@@ -22,7 +23,7 @@ struct Calibration {
         let defect: KnownDefect
         let cells: [Kill.Engine: Cell]
 
-        /// Engines that have found it, the fastest first, with their times.
+        /// The engines that have found the defect, with their times. The fastest comes first.
         var finders: [(engine: Kill.Engine, seconds: Double, by: String)] {
             Kill.Engine.allCases.compactMap { engine in
                 guard case .found(let seconds, let by) = cells[engine] else { return nil }
@@ -39,7 +40,8 @@ struct Calibration {
         var missed: [(engine: Kill.Engine, text: String)] {
             engines { if case .missed(let text) = $0 { text } else { nil } }
         }
-        /// Without the tests: that none takes a repair back says nothing about what tests can see.
+        /// The engines for which the defect cannot be stated. The unit tests are left out: if no
+        /// test undoes a repair, this says nothing about what tests can find.
         var blind: [(engine: Kill.Engine, text: String)] {
             engines { if case .blind(let text) = $0 { text } else { nil } }.filter { $0.engine != .tests }
         }
@@ -49,9 +51,9 @@ struct Calibration {
     }
 
     let rows: [Row]
-    /// The faults of the results, or of the catalogue.
+    /// Descriptions of the faults in the results or in the catalogue.
     let failures: [String]
-    /// Trials without a defect, by engine.
+    /// The trials without a defect.
     let controls: [Trial]
 
     init(_ kills: [Kill], _ trials: [Trial], defects: [KnownDefect] = KnownDefect.all) {
@@ -93,7 +95,7 @@ struct Calibration {
         switch engine {
         case .plain, .faults, .explorer, .histories, .thread, .address, .realtime, .plainWithoutLiburcu,
             .faultsWithoutLiburcu, .explorerWithoutLiburcu:
-            // The last one counts: a defect that was looked for again.
+            // The last trial counts, because the defect may have been looked for again.
             guard let trial = trials.last(where: { $0.defect == defect.name && $0.engine == engine }) else {
                 return .notRun
             }
@@ -116,7 +118,7 @@ struct Calibration {
         }
     }
 
-    /// The text for the terminal: a paragraph for each defect.
+    /// The text for the terminal. It has a paragraph for each defect.
     var text: String {
         var lines: [String] = []
         for row in rows {
@@ -140,7 +142,7 @@ struct Calibration {
         return "\(rows.count) known defects, \(found) found; \(failures.count) failures of the calibration"
     }
 
-    /// Engines with the same text, together.
+    /// Groups the engines that have the same text.
     static func grouped(_ cells: [(engine: Kill.Engine, text: String)]) -> [(text: String, engines: String)] {
         var texts: [String] = []
         for cell in cells where !texts.contains(cell.text) { texts.append(cell.text) }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension KnownDefect {
-    /// Defects whose repair is undone: eleven of this project, twelve that others have published.
+    /// The defects whose repair can be undone: eleven of this project, and twelve that others have
+    /// published.
     static let all: [KnownDefect] = own + published
 
     private static let noOrdering = "no ordering was missing"

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A defect that is known to have existed, in this library or in another project, in the library's
-/// terms.
+/// A defect that has existed in this library or in another project, in the library's terms.
 ///
-/// The engines look for it as they look for anything: no injection point is named to them, no
-/// scenario, no invariant. What they find says what they are worth, and how long to run them.
+/// The engines look for it as they look for any bug. They are given no injection point, scenario or
+/// invariant. Their results show how good the engines are, and how long to run them.
 struct KnownDefect: Sendable {
     enum Origin: Sendable, Equatable {
-        /// Repaired in this project, by a commit.
+        /// A defect that a commit of this project has repaired.
         case own(commit: String)
         /// A defect of another project. The reference is a commit, an issue or a change there.
         case published(project: String, reference: String)
@@ -20,10 +19,10 @@ struct KnownDefect: Sendable {
         }
     }
 
-    /// How a kind of engine has the defect.
+    /// Says how a kind of engine can look for the defect.
     enum Statement: Sendable {
         case named([String])
-        /// It cannot be stated there, for a reason.
+        /// This kind of engine cannot look for the defect, for the given reason.
         case none(because: String)
 
         var names: [String] { if case .named(let names) = self { names } else { [] } }
@@ -33,16 +32,16 @@ struct KnownDefect: Sendable {
     let origin: Origin
     /// The defect, in one sentence.
     let summary: String
-    /// A seeded bug: `Mutant`.
+    /// The seeded bugs that undo the repair.
     let seeded: Statement
-    /// Broken rules of `Scripts/check-models.sh`.
+    /// The rows of `Scripts/check-models.sh` that break a rule of a model.
     let models: Statement
-    /// Defects of `Scripts/check-litmus.sh`.
+    /// The rows of `Scripts/check-litmus.sh` that have the defect.
     let litmus: Statement
-    /// Tests that take the repair back, by their display names.
+    /// The display names of unit tests that undo the repair.
     let tests: Statement
 
-    /// How an engine has it.
+    /// Returns how `engine` can look for the defect.
     func statement(for engine: Kill.Engine) -> Statement {
         switch engine {
         case .plain, .faults, .explorer, .histories, .thread, .address, .realtime, .plainWithoutLiburcu,
@@ -59,14 +58,14 @@ struct KnownDefect: Sendable {
 
 /// The result of one engine that runs the library, for one known defect.
 struct Trial: Codable, Sendable {
-    /// Nil: a control, nothing was taken back.
+    /// The name of the defect; nil for a control, in which no repair was undone.
     let defect: String?
     let engine: Kill.Engine
-    /// The check that showed it; nil if none did.
+    /// The name of the check that found the defect; nil if no check did.
     let catcher: String?
-    /// The scenario, program or subject.
+    /// The name of the scenario, program or subject that found it.
     let place: String?
     let seconds: Double
-    /// The extent of a search without a finding.
+    /// The extent of a search that found nothing.
     let extent: String?
 }

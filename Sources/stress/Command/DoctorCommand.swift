@@ -2,7 +2,7 @@
 
 import ArgumentParser
 
-/// Says what the results on this machine depend on.
+/// Prints the facts on which the results on this machine depend.
 struct DoctorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",

@@ -3,7 +3,7 @@
 import ArgumentParser
 import Glibc
 
-/// The process that the scenario `thread-famine` starts again and again.
+/// Runs in the process that the scenario `thread-famine` starts repeatedly.
 struct FamineCommand: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "famine", shouldDisplay: false)
 

@@ -19,7 +19,8 @@ struct ListCommand: ParsableCommand {
         let promises: [String]
         let invariants: [String]
         let windows: [String]
-        /// Seeded bugs that are looked for in it. None in the build that has none.
+        /// The seeded bugs that are looked for in the scenario. Empty in a build without seeded
+        /// bugs.
         let mutants: [String]
     }
 
@@ -57,8 +58,8 @@ struct ListCommand: ParsableCommand {
         #endif
     }
 
-    /// Scenarios down, promises across; in each place how many invariants of the promise the
-    /// scenario checks.
+    /// Returns a table with a row for each scenario and a column for each promise. Each cell has
+    /// the number of the promise's invariants that the scenario checks.
     static func matrix(_ scenarios: [Scenario]) -> String {
         let promises = Scenario.promiseIDs
         var table = TextTable([("scenario", false)] + promises.map { ($0, true) })

@@ -8,9 +8,10 @@ struct DurationArgument {
 
     init(_ duration: Duration) { self.duration = duration }
 
-    /// Parses what was typed.
+    /// Parses an argument.
     ///
-    /// - Throws: A `ValidationError` that says what is wrong with it, and how to write it.
+    /// - Throws: A `ValidationError` that says what is wrong with the argument, and how to write
+    ///   it.
     init(parsing text: String) throws {
         if let value = Self(argument: text) {
             self = value
@@ -35,13 +36,13 @@ struct DurationArgument {
     static let help = "A number and its unit: 500ms, 30s, 10m, 1h; at most a week."
 }
 
-/// How long and how hard, in one word.
+/// Says in one word how long and with which perturbation to run.
 enum Profile: String, ExpressibleByArgument, CaseIterable {
-    /// About ten seconds.
+    /// Takes about ten seconds.
     case smoke
-    /// About a minute and a half.
+    /// Takes about a minute and a half.
     case ci
-    /// Ten minutes.
+    /// Takes ten minutes.
     case soak
 
     var duration: Duration {
@@ -53,19 +54,19 @@ enum Profile: String, ExpressibleByArgument, CaseIterable {
     }
 }
 
-/// The perturbation on the command line: `none`, or a list, in which `all` is every delay and
-/// `faults` every fault.
+/// The perturbation on the command line: `none`, or a list of kinds. In a list, `all` stands for
+/// every delay, and `faults` for every fault.
 struct PerturbationArgument: CustomStringConvertible {
     let kinds: PerturbationKinds
 
-    /// As it is typed.
+    /// The text as it is written on the command line.
     var description: String { kinds.isEmpty ? "none" : kinds.list.joined(separator: ",") }
 
     init(_ kinds: PerturbationKinds) { self.kinds = kinds }
 
-    /// Parses what was typed.
+    /// Parses an argument.
     ///
-    /// - Throws: Which word is unknown, and which are known.
+    /// - Throws: A `ValidationError` that names the unknown word and all known ones.
     init(parsing text: String) throws {
         let groups: [(name: String, kind: PerturbationKinds)] = [("all", .all), ("faults", .faults)]
         let known = groups + PerturbationKinds.names
@@ -83,14 +84,14 @@ struct PerturbationArgument: CustomStringConvertible {
     static let usual = PerturbationArgument([.yield, .stall, .affinity])
 }
 
-/// The scenarios that the command line names.
+/// Returns the scenarios with these names.
 func scenarios(named names: [String]) throws -> [Scenario] {
     guard !names.isEmpty else {
         return Scenario.all.filter { scenario in Sanitizer.current.map { !scenario.unfit.contains($0) } ?? true }
     }
     return try names.map { name in
         guard let scenario = Scenario.named(name) else {
-            // The value of an option that does not exist is taken for a scenario.
+            // The value of an option that does not exist would be taken for the name of a scenario.
             if Double(name) != nil || (try? DurationArgument(parsing: name)) != nil {
                 throw ValidationError("'\(name)' belongs to no option; see `stress run --help`")
             }
@@ -105,10 +106,11 @@ func scenarios(named names: [String]) throws -> [Scenario] {
 
 #if INSTRUMENTED
 extension SeededBug {
-    /// Parses what was typed: its sentence, or that as one word with hyphens, which needs no
+    /// Parses the name of a seeded bug: its sentence, or its words joined by hyphens, which need no
     /// quotes.
     ///
-    /// - Throws: Which was probably meant, and where all are listed.
+    /// - Throws: A `ValidationError` with the name that was probably meant, and the command that
+    ///   lists all names.
     init(parsing text: String) throws {
         let bugs = SeededBug.allCases
         guard let bug = bugs.first(where: { $0.rawValue == text || ExplorationString.word($0.rawValue) == text }) else {

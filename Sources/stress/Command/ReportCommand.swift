@@ -3,7 +3,7 @@
 import ArgumentParser
 import Foundation
 
-/// Shows again what was run before.
+/// Prints the results of earlier runs.
 struct ReportCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "report",
@@ -50,7 +50,7 @@ struct ReportCommand: ParsableCommand {
         throw StressExit(rawValue: exit) ?? .harnessError
     }
 
-    /// When results were written.
+    /// Returns the date on which the results were written.
     private static func date(of path: String) -> Date? {
         (try? FileManager.default.attributesOfItem(atPath: path))?[.modificationDate] as? Date
     }

@@ -3,7 +3,7 @@
 import ArgumentParser
 import Glibc
 
-/// The command.
+/// The command `stress` with its subcommands.
 @main
 struct Stress: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -37,7 +37,8 @@ struct Stress: ParsableCommand {
     private static let examples = "stress run --profile ci"
     #endif
 
-    /// Parses before anything runs: a wrong option is one line on standard error and exit 1.
+    /// Parses the arguments before anything runs. A wrong option gives one line on standard error
+    /// and exit code 1.
     static func main() {
         do {
             var command = try parseAsRoot()

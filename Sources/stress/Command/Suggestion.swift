@@ -2,28 +2,29 @@
 
 import ArgumentParser
 
-/// Returns the error for a name that does not exist. It says which name was probably meant, and
-/// which command lists all.
+/// Returns the error for a name that does not exist. It has the name that was probably meant, and
+/// the command that lists all names.
 ///
 /// - Parameters:
-///   - kind: The kind of thing that was to be named, as in "scenario".
-///   - name: The name that was typed.
-///   - names: All that exist.
+///   - kind: The kind of thing, such as "scenario".
+///   - name: The name that does not exist.
+///   - names: All names that exist.
 ///   - command: The command that lists them.
 func unknown(_ kind: String, _ name: String, among names: [String], listedBy command: String) -> ValidationError {
     let suggestion = nearest(to: name, among: names).map { "did you mean '\($0)'? " } ?? ""
     return ValidationError("unknown \(kind) '\(name)'; \(suggestion)`\(command)` names them")
 }
 
-/// The name that differs least from `text`, if it differs by a third of the letters at most.
+/// Returns the name that differs least from `text`; nil if each differs by more than a third of the
+/// letters.
 func nearest(to text: String, among names: [String]) -> String? {
     let distances = names.map { (name: $0, distance: editDistance(text.lowercased(), $0.lowercased())) }
     guard let best = distances.min(by: { $0.distance < $1.distance }) else { return nil }
     return best.distance <= max(1, text.count / 3) ? best.name : nil
 }
 
-/// How many letters have to be inserted, left out or replaced to make one text the other
-/// (Levenshtein's distance).
+/// Returns the number of letters that must be inserted, removed or replaced to make one text the
+/// other (Levenshtein's distance).
 ///
 /// - Complexity: O(product of the lengths).
 private func editDistance(_ from: String, _ to: String) -> Int {

@@ -2,8 +2,8 @@
 
 import Synchronization
 
-/// A probe that one thread announces to the others: what the thread did before happens before what
-/// they do after they saw it.
+/// A probe that one thread announces to the others. Its actions before the announcement happen
+/// before the actions of a thread that has seen the probe.
 final class Announcement: Sendable {
     private let address = Atomic<UInt>(0)
 

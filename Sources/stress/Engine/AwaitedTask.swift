@@ -2,7 +2,7 @@
 
 import Dispatch
 
-/// A task, and its result for a thread that waits for it.
+/// A task, and its result for a thread that waits for the task.
 final class AwaitedTask<Result: Sendable>: Sendable {
     let task: Task<Void, Never>
     private let isDone = DispatchSemaphore(value: 0)
@@ -16,12 +16,13 @@ final class AwaitedTask<Result: Sendable>: Sendable {
         }
     }
 
-    /// Waits for the result. One thread, once.
+    /// Waits for the result. Only one thread may call it, once.
     func result() -> Result {
         isDone.wait()
         return found.withLock { $0.take()! }
     }
 
-    /// Waits for the result, ten seconds at most. One thread, once.
+    /// Waits for the result, at most ten seconds. Returns nil if it has not come. Only one thread
+    /// may call it, once.
     func resultInTime() -> Result? { isDone.waitOrTimeOut() ? found.withLock { $0.take() } : nil }
 }

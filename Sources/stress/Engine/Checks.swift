@@ -2,7 +2,8 @@
 
 import Glibc
 
-// Checks as scenarios write them: what must hold, the invariant, and how it reads when it does not.
+// Checks in the form in which scenarios write them: the condition, the invariant, and the message
+// if the condition does not hold.
 
 extension Worker {
     @inline(__always)
@@ -12,7 +13,7 @@ extension Worker {
 
     /// Checks that two values are equal.
     ///
-    /// - Parameter name: The thing that has the value, as in "the sum of a snapshot".
+    /// - Parameter name: Describes the first value in the message, as in "the sum of a snapshot".
     @inline(__always)
     func check<Value: Equatable>(
         _ name: @autoclosure () -> String,
@@ -23,7 +24,7 @@ extension Worker {
         check(value == expected, invariant, "\(name()) is \(value), not \(expected)")
     }
 
-    /// Waits while a mailbox without a bound has too much to deliver.
+    /// Waits while a mailbox without a bound has too many pending events.
     func holdBack(_ token: ObservationToken) {
         while token.deliveryCounts!.pending > 1_000, !round.isOver { usleep(100) }
     }
@@ -42,10 +43,11 @@ extension Round {
         check(value == expected, invariant, "\(name()) is \(value), not \(expected)")
     }
 
-    /// At rest: checks that a chain of changes has the versions 1, 2, 3, … each once, that each
-    /// begins where the one before has ended, and that the last brings the present value.
+    /// Checks at rest that changes are a chain. The versions 1, 2, 3, … occur once each. Each
+    /// change begins with the value with which the one before ended. The last one has the present
+    /// value.
     ///
-    /// - Returns: Whether it is a chain.
+    /// - Returns: Whether the changes are a chain.
     @discardableResult
     func check(
         _ chain: [ChainLink],
@@ -71,7 +73,8 @@ extension Round {
 typealias ChainLink = (version: UInt64, old: UInt64, new: UInt64)
 
 extension Violations {
-    /// Checks without counting, in callbacks: a counter that threads share would order them.
+    /// Checks an invariant in a callback, and does not count the check: a counter that threads
+    /// share would order them.
     @inline(__always)
     func check(_ holds: Bool, _ invariant: StaticString, _ message: @autoclosure () -> String) {
         if !holds { report(invariant.description, message()) }
@@ -83,14 +86,14 @@ extension Violations {
     }
 }
 
-/// Everything that callbacks have received, in the order in which they took the lock.
+/// The elements that callbacks have received, in the order in which they took the lock.
 final class Record<Element: Sendable>: Sendable {
     private let received = Guarded<[Element]>([])
 
     var all: [Element] { received.withLock { $0 } }
     var count: Int { received.withLock { $0.count } }
 
-    /// Notes one. Returns how many there are with it.
+    /// Adds an element. Returns the number of elements, including this one.
     @discardableResult
     func note(_ element: Element) -> Int {
         received.withLock { received in
@@ -100,7 +103,7 @@ final class Record<Element: Sendable>: Sendable {
     }
 }
 
-/// A value that lives in a box of its own.
+/// A number that is too large for the property itself: it is stored in a box.
 struct BoxedNumber: Distinct {
     private final class Box: Sendable {
         let serial: UInt64
@@ -112,5 +115,5 @@ struct BoxedNumber: Distinct {
     var serial: UInt64 { box.serial }
 }
 
-/// Thrown by bodies under test.
+/// An error that bodies under test throw.
 struct Refusal: Error {}

@@ -4,7 +4,7 @@ import Glibc
 
 /// A child of this process: a fork, or the command in a process of its own.
 enum ChildProcess {
-    /// How a child has ended.
+    /// The way in which a child has ended.
     enum End: Equatable, CustomStringConvertible {
         case succeeded, failed, trapped, hung
         case signal(Int32)
@@ -20,17 +20,17 @@ enum ChildProcess {
         }
     }
 
-    /// After so many seconds a child hangs.
+    /// A child hangs if it runs for longer than this number of seconds.
     private static var patience: UInt32 { UInt32(10 * min(Sanitizer.slowdown, 6)) }
 
-    // The importer marks the function unavailable. Safe: that is its type.
+    // The importer marks the function as unavailable. Safe: the function has this type.
     private static let fork = unsafe unsafeBitCast(dlsym(nil, "fork"), to: (@convention(c) () -> pid_t).self)
 
-    /// Forks where the calling thread stands, and waits for the child, which runs `body` and exits.
-    /// (P18)
+    /// Forks the process on the calling thread, and waits for the child. The child runs `body` and
+    /// exits. (P18)
     ///
-    /// - Parameter body: Takes no lock of the harness's and prints nothing: other threads may have
-    ///   held those locks. Returns whether the child succeeds.
+    /// - Parameter body: Returns whether the child succeeds. It must take no lock of the harness
+    ///   and print nothing, because other threads may have held those locks.
     static func fork(_ body: () -> Bool) -> End {
         let number = fork()
         if number == 0 {
@@ -43,13 +43,14 @@ enum ChildProcess {
         return end(of: number)
     }
 
-    /// Runs the command with arguments of its own, and waits for it. The process must call
-    /// ``limitTime()``.
+    /// Runs the command in a process with these arguments, and waits for its end. That process must
+    /// call ``limitTime()``.
     static func spawn(_ arguments: [String]) -> End {
         var words: [UnsafeMutablePointer<CChar>?] = unsafe (["stress"] + arguments).map { unsafe strdup($0) }
         unsafe words.append(nil)
         defer { for index in unsafe words.indices { unsafe free(words[index]) } }
-        // Safe: the C library's own variable, of this type; the importer does not let it be read.
+        // Safe: the C library's own variable, of this type. The importer does not give access to
+        // it.
         let environment = unsafe dlsym(nil, "environ")!
             .load(as: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?>?.self)
         var number: pid_t = 0
@@ -58,10 +59,11 @@ enum ChildProcess {
         return end(of: number)
     }
 
-    /// In a child: a signal ends it if it hangs.
+    /// Makes a signal end the calling child process if it hangs.
     static func limitTime() { alarm(patience) }
 
-    /// In a copy of this process: a crash and a hang end it as they do by default.
+    /// Restores the default actions for signals in a copy of this process, so that a crash or a
+    /// hang ends it.
     static func beginCopy() {
         for number in [SIGALRM, SIGSEGV, SIGBUS, SIGILL, SIGTRAP, SIGABRT, SIGFPE] { signal(number, SIG_DFL) }
         // The library's threads block all signals.
@@ -71,13 +73,13 @@ enum ChildProcess {
         limitTime()
     }
 
-    /// In a child: a trap's message is no failure of the run.
+    /// Redirects standard error in a child: the message of a trap there is no failure of the run.
     static func silence() {
         // Safe: a literal.
         dup2(unsafe open("/dev/null", O_WRONLY), STDERR_FILENO)
     }
 
-    /// Waits for a child.
+    /// Waits for a child, and returns how it ended.
     static func end(of child: pid_t) -> End {
         guard child > 0 else { harnessFailure("the process cannot be forked (error \(errno))") }
         var status: Int32 = 0

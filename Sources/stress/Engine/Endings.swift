@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// How observations under test end, and the checks that belong to each way.
+// The ways to end observations under test, each with its checks.
 
 import Glibc
 import Synchronization
@@ -13,14 +13,14 @@ extension Worker {
         subject.token.cancel()
     }
 
-    /// In a callback: a wait there is deferred. (P9)
+    /// Ends an observation in a callback, where waiting is deferred. (P9)
     func cancelAndWaitWithin(_ token: ObservationToken) {
         let outcome = token.cancelAndWaitBlocking()
         check(outcome == .deferred, "P9.deferred-in-callback", "cancelAndWait in a callback returned \(outcome)")
     }
 
-    /// Waits, without using the library, until an ended observation's closure is destroyed, and
-    /// notes how long it took where a bound asks for it. (P14)
+    /// Waits until the closure of an ended observation is destroyed, and does not use the library
+    /// for that. Records the duration if there is a bound. (P14)
     func awaitDestruction(_ probe: ProbeReference, _ invariant: StaticString, _ bound: TimedBound? = nil) {
         let isDestroyed = wait(bound) { probe.destroyed != 0 }
         check(
@@ -34,7 +34,8 @@ extension Worker {
 extension Subject {
     /// Ends the observation from a task. (P9)
     ///
-    /// - Returns: The outcome of the wait, and how often the closure was destroyed at its return.
+    /// - Returns: The outcome of the wait, and how often the closure had been destroyed when the
+    ///   wait returned.
     func awaitEnd() async -> (outcome: WaitOutcome, destroyed: Int) {
         probe.markEnding()
         let outcome = await token.cancelAndWait()
@@ -44,7 +45,7 @@ extension Subject {
 }
 
 extension Round {
-    /// At rest: ends an observation that may have ended already, and checks that nothing is left of
+    /// Ends at rest an observation that may have ended already, and checks that nothing is left of
     /// it. (P9)
     func finish(_ subject: Subject, destroyed invariant: String = "P9.closure-destroyed") {
         let outcome = subject.token.cancelAndWaitBlocking()
@@ -54,8 +55,8 @@ extension Round {
         check(!subject.token.isActive, "P9.inactive", "the token is active after cancelAndWait")
     }
 
-    /// At rest: waits until `condition` holds. It is violated if that never comes, and `progress`
-    /// stands still.
+    /// Waits at rest until `condition` holds. The invariant is violated if it does not, and
+    /// `progress` does not change.
     ///
     /// - Returns: Whether the condition holds.
     @discardableResult
@@ -71,7 +72,7 @@ extension Round {
     }
 }
 
-/// A source, and the observations that its place keeps.
+/// A source, and the observations that are kept together with it.
 final class KeptSource<Source: Sendable>: Sendable {
     let source: Source
     private let kept = Guarded<[EndedSubject]>([])
@@ -79,22 +80,23 @@ final class KeptSource<Source: Sendable>: Sendable {
     init(_ source: Source) { self.source = source }
 
     var subjects: [EndedSubject] { kept.withLock { $0 } }
-    // A new array each time. `append` may write where another thread has read its copy before; the
-    // count of references orders them, which ThreadSanitizer does not see.
+    // Makes a new array each time. `append` might write to memory from which another thread has
+    // read its copy before. The reference counts order the two accesses, but ThreadSanitizer does
+    // not see that.
     func keep(_ subject: EndedSubject) { kept.withLock { $0 = $0 + [subject] } }
 }
 
-/// An observation whose end is recorded.
+/// An observation, and the record of its end.
 struct EndedSubject: Sendable {
     let subject: Subject
     let record: EndRecord
-    /// Whether no listener has come yet.
+    /// Whether a listener is still to be added, about when the observation ends.
     let listensLate: Bool
 
-    /// Adds a listener for an end that is coming: as soon as the closure is destroyed, if that is
-    /// soon.
+    /// Adds a listener after the closure is destroyed, or after 5 ms if it is not destroyed by
+    /// then.
     ///
-    /// - Returns: Whether the closure was gone.
+    /// - Returns: Whether the closure was destroyed before.
     func listenLate() -> Bool {
         let (probe, serial, limit) = (subject.probe, subject.probe.serial, nanoseconds() + 5_000_000)
         while probe.destroyed == 0, probe.serial == serial, nanoseconds() < limit { sched_yield() }
@@ -105,10 +107,10 @@ struct EndedSubject: Sendable {
 
 /// The record of one observation's end.
 final class EndRecord: Sendable {
-    /// Callbacks that came after the end.
+    /// Counts callbacks that began after the end.
     private let callsAfter = Tally()
     private let isCancelledAlive = Atomic<Bool>(false)
-    /// How many listeners the end has, and how often it was delivered.
+    /// Counts the listeners for the end, and the calls of them.
     private let listeners = Tally()
     private let ends = Atomic<Int>(0)
     private let reason = Atomic<UInt32>(.max)
@@ -123,10 +125,11 @@ final class EndRecord: Sendable {
         }
     }
 
-    /// The callback has begun.
+    /// Records that the callback has begun.
     func noteCall() { if ends.load(ordering: .acquiring) > 0 { callsAfter.increment() } }
 
-    /// The observation was cancelled, and its source is alive: it cannot end by the source's death.
+    /// Records that the observation was cancelled while its source was alive: the death of the
+    /// source then cannot be the reason of its end.
     func noteCancellation() { isCancelledAlive.store(true, ordering: .relaxed) }
 
     fileprivate func check(_ round: Round) {
@@ -149,11 +152,11 @@ final class EndRecord: Sendable {
     }
 }
 
-/// The records of a round. They outlive the tokens.
+/// The records of a round. They exist longer than the tokens.
 final class EndRecords: Sendable {
     private let all = Guarded<[(probe: ProbeReference, serial: UInt64, record: EndRecord)]>([])
 
-    /// Records the end of an observation that `observe` begins.
+    /// Begins an observation with `observe`, and records its end.
     func add(listensLate: Bool = false, _ observe: (EndRecord) -> Subject) -> EndedSubject {
         let record = EndRecord()
         let subject = observe(record)
@@ -162,8 +165,8 @@ final class EndRecords: Sendable {
         return EndedSubject(subject: subject, record: record, listensLate: listensLate)
     }
 
-    /// At rest: each observation has ended once, for a reason that there was; nothing followed, and
-    /// its closure is gone. (P12, P14)
+    /// Checks at rest that each observation has ended once, for a possible reason, that no callback
+    /// came afterwards, and that its closure is destroyed. (P12, P14)
     func check(_ round: Round) {
         guard round.violations.isEmpty else { return }
         for (probe, serial, record) in all.withLock({ $0 }) where probe.serial == serial {

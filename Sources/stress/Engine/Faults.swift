@@ -3,16 +3,16 @@
 import Glibc
 import Synchronization
 
-/// Makes the system and users' deinitialisers fail while a scenario is under load:
-/// `--perturb faults`.
+/// Makes the system and users' deinitialisers fail while a scenario is under load: `--perturb
+/// faults`.
 ///
-/// Each round draws its faults from the seed. Some bounds are not judged under faults, so every
-/// fourth round has none. No fault is made at rest, where everything must add up again.
+/// The seed chooses the faults of each round. Some bounds are not checked under faults, so every
+/// fourth round has none. No fault happens at rest, where all counts must be right again.
 final class Faults: RoundFaults {
     /// The invariants that the faults check by themselves.
     static let invariants = ["P9.barrier-repeated", "P18.child-reads"]
 
-    /// Counts the faults of this process: a run without one has proved nothing.
+    /// Counts the faults of this process. A run without a fault shows nothing about faults.
     struct Count: ~Copyable {
         static let shared = Count()
 
@@ -35,27 +35,27 @@ final class Faults: RoundFaults {
         }
     }
 
-    /// The round's faults, and whether its load has ended. Relaxed, both: the library's threads may
-    /// read the last round's.
+    /// The faults of the round, and whether its load has ended. Relaxed, both: the library's
+    /// threads may read those of the last round.
     private let active = Atomic<Int>(0)
     private let isAtRest = Atomic<Bool>(true)
-    /// How long deinitialisers are stuck, from the first one on. `release` is the time until then;
-    /// 0 before. Relaxed: as above.
+    /// The time for which deinitialisers are blocked, from the first one on. `release` is the end
+    /// of that time, or 0 before the first one. Relaxed: as above.
     private let patience = Atomic<UInt64>(0)
     private let release = Atomic<UInt64>(0)
-    /// Whether the process has lost its registration for membarrier: until it registers again,
-    /// every call fails. Relaxed: a call that just misses it succeeds.
+    /// Whether the process has lost its registration for membarrier. Every call then fails until
+    /// the process registers again. Relaxed: a call at the same moment may succeed.
     private let isUnregistered = Atomic<Bool>(false)
-    /// A mark of each thread: set from a call that fails until one succeeds.
+    /// A mark for each thread. It is set by a call that fails, and cleared by a call that succeeds.
     private let failedCall = ThreadMark()
     private let violations = Guarded<Violations?>(nil)
     /// The values that forked children read.
     private let values = ReadableValues()
-    /// When the process may fork next. Relaxed: the thread that exchanges it forks, and needs
-    /// nothing from the others.
+    /// The earliest time of the next fork. Relaxed: the thread that exchanges it forks, and needs
+    /// nothing from other threads.
     private let nextFork = Atomic<UInt64>(0)
 
-    /// Whether faults are made in this round. Bounds of time and memory are then not judged.
+    /// Whether faults happen in this round. Bounds of time and memory are then not checked.
     var isActive: Bool { active.load(ordering: .relaxed) != 0 }
 
     /// The faults that may happen now.
@@ -63,9 +63,9 @@ final class Faults: RoundFaults {
         isAtRest.load(ordering: .relaxed) ? [] : PerturbationKinds(rawValue: active.load(ordering: .relaxed))
     }
 
-    /// Draws a round's faults.
+    /// Chooses the faults of a round.
     ///
-    /// - Parameter round: Rounds of the scenario before this one.
+    /// - Parameter round: The number of rounds of the scenario before this one.
     func prepare(
         _ allowed: PerturbationKinds,
         seed: UInt64,
@@ -87,12 +87,12 @@ final class Faults: RoundFaults {
         isAtRest.store(false, ordering: .relaxed)
     }
 
-    /// The round's load has ended.
+    /// Ends the faults of the round, because its load has ended.
     func rest() { isAtRest.store(true, ordering: .relaxed) }
 
     // MARK: Where they strike
 
-    /// A thread has come to an injection point, which need not be hot.
+    /// Called when a thread has come to an injection point, also if the point is not hot.
     func reached(_ point: StaticString) {
         #if INSTRUMENTED
         if failedCall.isSet {
@@ -116,7 +116,7 @@ final class Faults: RoundFaults {
         #endif
     }
 
-    /// On a thread that is about to run a deinitialiser, marked as user code by what it does next.
+    /// Delays or blocks a thread that is about to run a deinitialiser.
     private func delayDeinit(_ kinds: PerturbationKinds) {
         if kinds.contains(.stuckDeinit) {
             let now = nanoseconds()
@@ -135,15 +135,16 @@ final class Faults: RoundFaults {
         }
     }
 
-    /// Where the library would start a thread: three of four are refused, so a few in a row.
+    /// Returns true if a new thread of the library must be refused. It refuses three of four, so
+    /// sometimes several in a row.
     func refusesThread() -> Bool {
         guard kinds.contains(.noThread), nanoseconds() >> 6 & 3 != 0 else { return false }
         Count.shared.refusals.add(1, ordering: .relaxed)
         return true
     }
 
-    /// The error with which the library's call of membarrier, or the registration for it, fails; 0
-    /// if the call succeeds.
+    /// Returns the error with which the library's call of membarrier, or its registration for
+    /// membarrier, must fail; 0 if it succeeds.
     func barrierError(isRegistration: Bool) -> Int32 {
         if isRegistration {
             isUnregistered.store(false, ordering: .relaxed)
@@ -152,7 +153,8 @@ final class Faults: RoundFaults {
         var error = isUnregistered.load(ordering: .relaxed) ? EPERM : 0
         let dice = nanoseconds() >> 8
         if error == 0, kinds.contains(.failBarrier), dice % 4 == 0 {
-            // In half the cases the kernel is short of memory, and has some soon.
+            // In half of the cases the kernel lacks memory for a moment. In the others the process
+            // loses its registration.
             if dice / 4 % 2 == 0 { error = ENOMEM } else { error = EPERM }
             isUnregistered.store(error == EPERM, ordering: .relaxed)
         }
@@ -161,7 +163,7 @@ final class Faults: RoundFaults {
         return error
     }
 
-    /// At a hot point: forks now and then. The child reads.
+    /// Sometimes forks the process at a hot point. The child reads.
     ///
     /// - Returns: Whether it has forked.
     func strikes(at dice: UInt64) -> Bool {
@@ -174,13 +176,13 @@ final class Faults: RoundFaults {
         if end != .succeeded {
             violations.withLock { $0 }?.report("P18.child-reads", "a child that reads has \(end)")
         }
-        // The scenario goes on for a while.
+        // No fork for some time, so that the scenario makes progress.
         nextFork.store(nanoseconds() + 5_000_000, ordering: .relaxed)
         return true
     }
 }
 
-/// A flag of each thread's.
+/// A flag for each thread.
 private struct ThreadMark: Sendable {
     private let key: pthread_key_t
 

@@ -4,8 +4,8 @@ import CPlatform
 @_exported import ExplorerKit
 @_exported import StressKit
 
-// One source, two commands: the package Instrumented builds it over its copy, the other over the
-// library that users build.
+// One source for two commands. The package Instrumented builds it with its copy of the library.
+// This package builds it with the library that users build.
 #if INSTRUMENTED
 @_exported import ConcurrentObserveInstrumented
 #else
@@ -20,7 +20,7 @@ enum LibraryBuild {
     static let name = "product"
     #endif
 
-    /// The words of `stress doctor` and of reports.
+    /// The facts about the library for `stress doctor` and for reports.
     static var facts: [MachineDescription.Fact] {
         let backend =
             usesLiburcu
@@ -50,7 +50,7 @@ enum LibraryBuild {
 }
 
 extension RunHost {
-    /// This command's additions to the engine of StressKit.
+    /// The parts that this command adds to the engine of StressKit.
     static var stress: RunHost {
         var host = RunHost { scenario, seed in
             "stress run \(scenario) --seed \(seed)"
@@ -68,7 +68,7 @@ extension RunHost {
         host.roundBegins = { ConcurrentObserveDiagnostics.current() }
         host.dump = { "\(ConcurrentObserveDiagnostics.current())" }
         host.faults = PerturbationKinds.singleFaults
-        // Retired items are reclaimed, whatever the churn.
+        // Retired items are reclaimed, however many observations begin and end.
         host.memoryInvariant = "P16.memory-flat"
         return host
     }

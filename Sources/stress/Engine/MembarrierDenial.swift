@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// Runs the command on a kernel that, as far as this process can see, has no membarrier.
+/// Runs the command as on a kernel without membarrier.
 enum MembarrierDenial {
     /// Makes the system call fail for this process and the programs that it becomes. Then it
     /// restarts the command, because liburcu looks for membarrier before `main`. Returns if the
@@ -21,8 +21,9 @@ enum MembarrierDenial {
         #elseif arch(arm64)
         let number: UInt64 = 283
         #endif
-        // A filter for seccomp(2): load the call's number; if it is membarrier's, fail, else go on.
-        // Each word is one instruction: its code, its jumps and its operand.
+        // A filter for seccomp(2): it loads the number of the call, fails if this is membarrier,
+        // and otherwise lets the call go on. Each word is one instruction: its code, its jumps and
+        // its operand.
         var filter: [UInt64] = [
             0x20, 0x15 | 1 << 24 | number << 32, 0x06 | (0x5_0000 | UInt64(code)) << 32, 0x06 | 0x7FFF_0000 << 32,
         ]

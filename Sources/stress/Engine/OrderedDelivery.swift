@@ -2,7 +2,7 @@
 
 import Dispatch
 
-/// A kind of ordered delivery, with the place where its callbacks belong.
+/// A kind of ordered delivery, which also shows whether a callback runs in the right place.
 enum OrderedDelivery: Sendable {
     case stage(Stage)
     case actor(Listener)
@@ -15,16 +15,17 @@ enum OrderedDelivery: Sendable {
     /// A change as it reaches a callback.
     struct Arrival<Value: Sendable> {
         let change: Change<Value>
-        /// Whether the callback runs where it belongs, as far as that can be asked. Where it
-        /// cannot, a callback elsewhere stops the process.
+        /// Whether the callback runs in the right place, if this can be asked. If not, a callback
+        /// in another place stops the process.
         var isThere = true
-        /// The observation itself, where the form of observing hands it out.
+        /// The handle of the observation, if the callback receives it.
         var handle: ObservationHandle?
     }
 
     /// Observes a source. Any thread.
     ///
-    /// - Parameter handsOut: Whether a serial observer, or a queue's, gets the observation itself.
+    /// - Parameter handsOut: Whether a callback with `.serial` or on a queue receives the
+    ///   observation's handle.
     func observe<Source: ObservableProperty>(
         _ source: Source,
         options: ObservationOptions = [],
@@ -72,12 +73,13 @@ enum OrderedDelivery: Sendable {
     }
 }
 
-/// An observer with an ordered delivery: its token, and the witness of what it receives.
+/// An observer with an ordered delivery: its token, and the witness that checks the changes it
+/// receives.
 struct Follower: Sendable {
     let witness: OrderedWitness
     let token: ObservationToken
 
-    /// There is a counter, since the delivery is not inline.
+    /// The counts exist, because the delivery is not inline.
     var counts: DeliveryCounts { token.deliveryCounts! }
 
     init(_ witness: OrderedWitness, _ token: ObservationToken) {
@@ -85,17 +87,17 @@ struct Follower: Sendable {
         witness.listen(to: token)
     }
 
-    /// At rest: waits until every event is received or dropped.
+    /// Waits at rest until every event is received or dropped.
     @discardableResult
     func settle(_ round: Round) -> DeliveryCounts { witness.settle(round) { counts } }
 
-    /// Whether all that was sent is received or dropped, and every callback has returned.
+    /// Whether every event that was sent is received or dropped, and every callback has returned.
     var isSettled: Bool {
         let counts = counts
         return counts.pending == 0 && witness.count == counts.received
     }
 
-    /// The source is gone: the observer must have received its end.
+    /// Checks that the observer has received the end of its source, which is gone.
     ///
     /// - Parameter isMortal: Whether the observation may have ended before, for another reason.
     func checkEnd(_ round: Round, isMortal: Bool = false) {
@@ -106,10 +108,10 @@ struct Follower: Sendable {
     }
 }
 
-/// A value that no other equals, in a scenario.
+/// A value with a number that no other value of the scenario has.
 protocol Distinct: Sendable { var serial: UInt64 { get } }
 
 extension UInt64: Distinct { var serial: UInt64 { self } }
 extension TrackedValue: Distinct {}
-/// Nowhere stands as 0.
+/// A path that leads nowhere has the number 0.
 extension UInt64?: Distinct { var serial: UInt64 { self ?? 0 } }

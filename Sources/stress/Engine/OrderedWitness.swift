@@ -2,23 +2,23 @@
 
 import Synchronization
 
-/// One observer whose changes come one at a time: what it receives is checked as it comes. (P1, P2,
-/// P4, P12)
+/// Checks the changes of one observer, which come one at a time, as they arrive. (P1, P2, P4, P12)
 final class OrderedWitness: @unchecked Sendable {
-    // Unchecked: what is not atomic belongs to the callback that runs. That there is one at a time
-    // is under test: ThreadSanitizer reports where they are not ordered.
+    // Unchecked: the running callback uses all parts that are not atomic. The test checks that only
+    // one runs at a time: ThreadSanitizer reports callbacks that are not ordered.
 
-    /// The last change received. Read at rest, after `received`.
+    /// The last change that was received. Read it at rest, after `received`.
     private(set) var last: Received?
     private(set) var checks: UInt64 = 0
-    /// Events that came after others had been left out.
+    /// The number of events that came after others had been left out.
     private(set) var gaps: UInt64 = 0
 
-    /// Events whose callback has returned. Release: pairs with the acquire in `settle`.
+    /// The number of events whose callback has returned. Release: pairs with the acquire in
+    /// `settle`.
     private let received = Atomic<UInt64>(0)
     private let latest = Atomic<UInt64>(0)
     private let isRunning = Atomic<Bool>(false)
-    /// Whether the observation has ended, for whatever reason.
+    /// Whether the observation has ended, for any reason.
     private let isOver = Atomic<Bool>(false)
     private let isSourceDeleted = Atomic<Bool>(false)
 
@@ -43,28 +43,30 @@ final class OrderedWitness: @unchecked Sendable {
         }
     }
 
+    /// Makes a witness.
+    ///
     /// - Parameters:
     ///   - name: The observer's name in messages.
-    ///   - buffering: Its policy: it says whether changes may be left out, and whether the one that
-    ///     follows has the old value of the last of them.
-    ///   - beginsWithInitial: Whether it has asked for the initial delivery.
+    ///   - buffering: The observer's policy. It decides whether changes may be left out, and
+    ///     whether a change after a gap must have the last received value as its old value.
+    ///   - beginsWithInitial: Whether the observer has asked for the initial delivery.
     init(_ name: String, _ round: Round, _ buffering: Buffering = .unbounded, beginsWithInitial: Bool = false) {
         (self.name, violations, self.beginsWithInitial) = (name, round.violations, beginsWithInitial)
         mayLeaveOut = buffering != .unbounded
         if case .droppingNewest = buffering { keepsOwnOld = true } else { keepsOwnOld = false }
     }
 
-    /// How many events it has received.
+    /// The number of events that were received.
     var count: UInt64 { received.load(ordering: .acquiring) }
 
-    /// The version that it has received last, or 0: for other threads than the callback's.
+    /// The version that was received last, or 0. Threads other than the callback's use it.
     var lastVersion: UInt64 { latest.load(ordering: .acquiring) }
 
-    /// Whether it has received the end of its source.
+    /// Whether the end of the source was received.
     var hasReceivedEnd: Bool { isSourceDeleted.load(ordering: .acquiring) }
 
-    /// Listens for the end of the observation: no callback may follow it, whatever its reason.
-    /// (P12)
+    /// Adds a listener for the end of the observation. After the end, whatever its reason, no
+    /// callback may come. (P12)
     func listen(to token: ObservationToken) {
         token.onEnd { [self] end in
             checkUserCode("onEnd body")
@@ -73,7 +75,7 @@ final class OrderedWitness: @unchecked Sendable {
         }
     }
 
-    /// Checks a change as it arrives, and that it arrives where it belongs.
+    /// Checks a change as it arrives, and whether the callback runs in the right place.
     ///
     /// - Parameter body: The rest of the callback.
     func receive<Value: Distinct>(_ arrival: OrderedDelivery.Arrival<Value>, _ body: () -> Void = {}) {
@@ -81,12 +83,12 @@ final class OrderedWitness: @unchecked Sendable {
         receive(arrival.change, body)
     }
 
-    /// Checks a change. The callback calls it with its own argument.
+    /// Checks a change. The callback passes its own argument.
     func receive<Value: Distinct>(_ change: Change<Value>, _ body: () -> Void = {}) {
         receive(.init(change, \.serial), body)
     }
 
-    /// Checks a change of values that have a number in the caller's eyes.
+    /// Checks a change whose values the caller has replaced by numbers.
     ///
     /// - Parameter body: The rest of the callback.
     func receive(_ change: Received, _ body: () -> Void = {}) {
@@ -132,7 +134,7 @@ final class OrderedWitness: @unchecked Sendable {
 }
 
 extension OrderedWitness {
-    /// At rest: waits until every event is received or dropped, while there is progress. (P1)
+    /// Waits at rest until every event is received or dropped, as long as there is progress. (P1)
     ///
     /// - Returns: The counts at the end.
     @discardableResult

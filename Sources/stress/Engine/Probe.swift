@@ -2,21 +2,22 @@
 
 import Synchronization
 
-/// Watches one closure from its creation to its destruction, in memory that outlives every use,
-/// correct or not.
+/// Watches one closure from its creation to its destruction, in memory that outlives every use of
+/// the closure, correct or not.
 ///
-/// A callback looks at its probe when it begins and when it ends: a closure that was destroyed
-/// meanwhile is a violation counted, not a crash. Probes are never freed while the process runs;
-/// they are recycled between rounds.
+/// A callback looks at its probe when it begins and when it ends. If the closure is destroyed in
+/// between, this is a violation that is counted, not a crash. Probes are never freed while the
+/// process runs. They are recycled between rounds.
 struct Probe: ~Copyable {
     let serial = Atomic<UInt64>(0)
-    /// Times that the closure was destroyed.
+    /// The number of times that the closure was destroyed.
     let destroyed = Atomic<Int>(0)
-    /// Set once nothing may call the closure any more: `cancelAndWait` has returned.
+    /// Set when no thread may call the closure any more, because `cancelAndWait` has returned.
     let isDead = Atomic<Bool>(false)
     /// Set before a thread begins to end the observation.
     let isEnding = Atomic<Bool>(false)
-    /// Callbacks that are running; a hint for choosing the moment, not a check.
+    /// The number of callbacks that are running. It is a hint for choosing a moment, and nothing is
+    /// checked with it.
     let running = Atomic<Int>(0)
 }
 
@@ -29,7 +30,7 @@ struct Probe: ~Copyable {
 
     static func == (left: ProbeReference, right: ProbeReference) -> Bool { left.address == right.address }
 
-    /// The probe's address as a number, and back.
+    /// The probe's address as a number.
     var address: UInt { UInt(bitPattern: unsafe pointer) }
 
     init?(address: UInt) {
@@ -52,7 +53,7 @@ struct Probe: ~Copyable {
         unsafe pointer.pointee.serial.store(serial, ordering: .relaxed)
     }
 
-    /// Makes an object for a closure to capture: its deinit marks the probe.
+    /// Makes an object that a closure captures. Its deinit marks the probe.
     func capture() -> Capture { Capture(self) }
 
     var serial: UInt64 { unsafe pointer.pointee.serial.load(ordering: .relaxed) }
@@ -70,7 +71,7 @@ struct Probe: ~Copyable {
     }
 }
 
-/// An object that the closure under test captures, destroyed with the closure.
+/// An object that the closure under test captures. It is destroyed with the closure.
 final class Capture: Sendable {
     let probe: ProbeReference
     private let atEnd: (@Sendable () -> Void)?
@@ -87,7 +88,7 @@ final class Capture: Sendable {
     }
 }
 
-/// An object that does something when it is destroyed.
+/// An object that runs a closure when it is destroyed.
 final class LastAct: Sendable {
     private let body: @Sendable () -> Void
 
@@ -100,15 +101,15 @@ final class LastAct: Sendable {
 }
 
 extension ObserverRegistry<UInt64> {
-    /// Observes with a closure that does something when it is destroyed. Only the closure holds
-    /// what does so: the calling thread does not hold the last reference.
+    /// Observes with a closure that runs `body` when it is destroyed. Only the closure retains the
+    /// object that does this, so the calling thread never releases the last reference.
     func observe(atEnd body: @escaping @Sendable () -> Void) -> ObservationToken {
         observe { [act = LastAct(body)] _ in withExtendedLifetime(act) {} }
     }
 }
 
-/// Memory for probes, in blocks that are reused in the order of their age: a probe stays readable
-/// for millions of others.
+/// Memory for probes, in blocks that are reused, the oldest first. A probe stays readable while
+/// millions of others are made.
 @safe final class ProbePool: @unchecked Sendable {
     // Unchecked: guarded by `lock`.
     static let shared = ProbePool()
@@ -117,7 +118,8 @@ extension ObserverRegistry<UInt64> {
     private let probes = UnsafeMutablePointer<Probe>.allocate(capacity: size)
     private let next = Atomic<Int>(0)
 
-    /// Touches all of the memory at once, so that a long run does not become resident bit by bit.
+    /// Writes to all of the memory at once, so that it does not become resident bit by bit in a
+    /// long run.
     func touch() {
         // Safe: probes consist of numbers, and no thread under test runs yet.
         unsafe UnsafeMutableRawPointer(probes).initializeMemory(
@@ -132,7 +134,7 @@ extension ObserverRegistry<UInt64> {
     }
 }
 
-/// Checks that the library holds no lock and is in no read section: user code runs. (P5)
+/// Checks, where user code runs, that the library holds no lock and is in no read section. (P5)
 @inline(__always)
 func checkUserCode(_ place: StaticString) {
     #if INSTRUMENTED

@@ -6,8 +6,8 @@ final class ReadableValues: Sendable {
     private let text = Observed(text(0))
     private let list = Observed(list(0))
 
-    /// Reads all once: what the runtime makes on first use it makes under locks, which a fork may
-    /// find taken. (Hazards)
+    /// Makes the properties, and reads all of them once. On first use the runtime makes objects
+    /// under locks, which a fork may find held.
     init() { precondition(areRight, "the values are not whole") }
 
     func set(_ value: UInt64) {
@@ -16,7 +16,7 @@ final class ReadableValues: Sendable {
         list.value = Self.list(value)
     }
 
-    /// Reads every property. Returns whether each value is one that was set.
+    /// Whether each property has a value that was set. Reads every property.
     var areRight: Bool {
         let (number, text, list) = (number.value, text.value, list.value)
         return number >> 32 == number & 0xFFFF_FFFF && text.utf8.count == 40
@@ -34,7 +34,7 @@ final class ReadableValues: Sendable {
     func observe() { number.observe { (_: Change<UInt64>) in }.cancel() }
 
     private static func number(_ value: UInt64) -> UInt64 { value << 32 | value & 0xFFFF_FFFF }
-    /// Too long to be stored inline.
+    /// Returns a text that is too long to be stored inline.
     private static func text(_ value: UInt64) -> String {
         String(repeating: Character(Unicode.Scalar(UInt8(ascii: "a") + UInt8(value % 26))), count: 40)
     }

@@ -2,14 +2,14 @@
 
 import Glibc
 
-/// Brackets in which a thread must not allocate, wait or call the system: RealtimeSanitizer, where
-/// it is linked in, reports a thread that does.
+/// Code sections in which a thread must not allocate, wait or call the system. RealtimeSanitizer,
+/// if it is linked, reports a thread that does.
 @safe enum Realtime {
-    /// The invariant of a bracket. Only the sanitizer sees a violation; its report ends the
+    /// The invariant of these sections. Only the sanitizer finds a violation; its report ends the
     /// process.
     static let invariant = "P15.nothing-forbidden"
 
-    /// Runs `body` in a bracket. What is used for the first time in it allocates: use it before.
+    /// Runs `body` in such a section. The first use of an object may allocate: use it once before.
     @inline(__always)
     static func bracket(_ body: () -> Void) {
         let runtime = runtime
@@ -18,7 +18,7 @@ import Glibc
         runtime?.exit()
     }
 
-    /// Runs `body`, which is the harness's own, unwatched in the bracket that it may be in.
+    /// Runs `body`, which belongs to the harness. It is not watched, also inside such a section.
     @inline(__always)
     static func unwatched(_ body: () -> Void) {
         let runtime = runtime
@@ -27,8 +27,8 @@ import Glibc
         runtime?.enable()
     }
 
-    /// The sanitizer's functions, if its runtime is there. One variable: a first use inside a
-    /// bracket would be reported.
+    /// The sanitizer's functions, if its runtime is linked. It is one variable, because a first use
+    /// inside a section would be reported.
     private static let runtime = Runtime()
 
     private struct Runtime {

@@ -2,7 +2,7 @@
 
 import Glibc
 
-/// Restarts the command with the same arguments: for what a process decides before `main`.
+/// Restarts the command with the same arguments, for settings that a process reads before `main`.
 enum Restart {
     static func now() -> Never {
         var arguments: [UnsafeMutablePointer<CChar>?] = unsafe CommandLine.arguments.map { unsafe strdup($0) }

@@ -2,7 +2,7 @@
 
 extension Round {
     /// Checks that all retired items are reclaimed, and that no observation is left. Call it when
-    /// the scenario's objects are gone.
+    /// the objects of the scenario are gone.
     func checkRest(liveObservers: Int = 0) {
         guard violations.isEmpty else { return }
         let outcome = drain()

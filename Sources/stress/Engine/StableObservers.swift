@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Observers that stay registered while everything around them changes: each notification must call
-/// each of them once. (P1)
+/// Observers that stay registered while others come and go. Each notification must call each of
+/// them once. (P1)
 struct StableObservers: Sendable {
     let count: Int
     private let tokens: [ObservationToken]
@@ -26,7 +26,7 @@ struct StableObservers: Sendable {
         )
     }
 
-    /// At rest: no other observer is left. (P1)
+    /// Checks at rest that no other observer is left. (P1)
     func checkRest(_ round: Round, _ registry: ObserverRegistry<UInt64>) {
         let found = registry.observationCount
         round.check(found == count, "P1.count-at-rest", "\(found) observers, \(count) expected")

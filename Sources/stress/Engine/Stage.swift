@@ -3,15 +3,15 @@
 import Dispatch
 import Synchronization
 
-/// An actor whose executor is the scenario's code. The executor shows whether the caller runs
-/// there, and counts its jobs.
+/// An actor whose executor belongs to the scenario. The executor shows whether the calling code
+/// runs on it, and counts its jobs.
 actor Stage {
     nonisolated let executor = StageExecutor()
 
     /// Safe: the actor keeps its executor.
     nonisolated var unownedExecutor: UnownedSerialExecutor { unsafe executor.asUnownedSerialExecutor() }
 
-    /// Whether the calling thread runs what is isolated to this actor.
+    /// Whether the calling thread runs code of this actor.
     nonisolated var isCurrent: Bool { executor.isCurrent }
 }
 
@@ -24,7 +24,7 @@ final class StageExecutor: SerialExecutor {
 
     var isCurrent: Bool { queue.getSpecific(key: key) == true && DispatchQueue.getSpecific(key: key) == true }
 
-    /// Lets no job run before `body` has returned.
+    /// Runs no job before `body` has returned.
     func pause(_ body: () -> Void) {
         queue.suspend()
         body()
@@ -33,7 +33,7 @@ final class StageExecutor: SerialExecutor {
 
     private let enqueued = Atomic<Int>(0)
 
-    /// How many jobs it was given.
+    /// The number of jobs that the executor was given.
     var jobs: Int { enqueued.load(ordering: .relaxed) }
 
     func enqueue(_ job: consuming ExecutorJob) {
@@ -44,8 +44,8 @@ final class StageExecutor: SerialExecutor {
     }
 }
 
-/// Runs tasks that prefer it. A thread that resumes one calls it, and must hold no lock of the
-/// library's. (P5)
+/// Runs the tasks that prefer this executor. The thread that resumes such a task calls the
+/// executor, and must hold no lock of the library then. (P5)
 final class WatchedExecutor: TaskExecutor {
     static let shared = WatchedExecutor()
 

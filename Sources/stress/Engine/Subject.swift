@@ -2,20 +2,20 @@
 
 import Synchronization
 
-/// An observation under test: its token, and the probe of its closure.
+/// An observation under test: its token, and the probe that watches its closure.
 struct Subject: Sendable {
     let probe: ProbeReference
     let token: ObservationToken
 
-    /// Runs a callback's body between the checks that every callback under test makes. It owns the
-    /// capture that shows whether the closure is destroyed.
+    /// Runs the body of a callback between the checks that every callback under test makes. It
+    /// retains the capture that shows whether the closure is destroyed.
     typealias Call = @Sendable (_ body: (Worker?) -> Void) -> Void
 
     /// Observes with a closure under test.
     ///
     /// - Parameters:
     ///   - atEnd: Called by the deinit of the closure's capture.
-    ///   - observe: Registers a closure. Nothing but this closure may keep the call.
+    ///   - observe: Registers a closure. Only this closure may retain the call.
     init(
         serial: UInt64,
         atEnd: (@Sendable () -> Void)? = nil,
@@ -34,7 +34,7 @@ struct Subject: Sendable {
 }
 
 extension Worker {
-    /// Registers an observer that checks, at its begin and its end, that it may run.
+    /// Registers an observer that checks at its begin and at its end whether it may run.
     ///
     /// - Parameters:
     ///   - body: Called by the callback between the two checks.
@@ -49,7 +49,8 @@ extension Worker {
         }
     }
 
-    /// Registers an observer of a property that checks, at its begin and its end, that it may run.
+    /// Registers an observer of a property that checks at its begin and at its end whether it may
+    /// run.
     func observe<Value>(
         _ property: Observed<Value>,
         options: ObservationOptions = [],
@@ -60,7 +61,7 @@ extension Worker {
         }
     }
 
-    /// Ends a subject's observation with `cancelAndWait` and checks what it promises. (P9)
+    /// Ends an observation with `cancelAndWait`, and checks the promises of that call. (P9)
     func cancelAndWait(_ subject: Subject) {
         begin("cancelAndWait")
         subject.probe.markEnding()
@@ -80,7 +81,8 @@ extension Worker {
     }
 }
 
-/// Runs a callback's body between the checks that every callback under test makes. (P5, P9, P14)
+/// Runs the body of a callback between the checks that every callback under test makes. (P5, P9,
+/// P14)
 @inline(__always)
 func guarded(_ probe: ProbeReference, _ body: (Worker?) -> Void) {
     checkUserCode("callback")
@@ -101,7 +103,9 @@ func guarded(_ probe: ProbeReference, _ body: (Worker?) -> Void) {
     checkCallable(probe, "ends", worker)
 }
 
-/// - Parameter worker: Nil on a thread of the library's.
+/// Checks that the closure may be called at this moment.
+///
+/// - Parameter worker: The calling thread's worker; nil on a thread of the library.
 private func checkCallable(_ probe: ProbeReference, _ moment: StaticString, _ worker: Worker?) {
     worker?.checks &+= 2
     func report(_ invariant: String, _ message: String) {

@@ -2,35 +2,39 @@
 
 import Glibc
 
-/// The record of one notification.
+/// The record of one notification that the thread makes.
 struct PassRecord {
-    /// Calls of observers that stay registered throughout, and the sum of their numbers.
+    /// The number of calls of observers that are always registered. `stableSum` is the sum of their
+    /// numbers.
     var stableCalls = 0
     var stableSum = 0
-    /// Calls of the observer that this thread watches.
+    /// The serial number of the observer or of the change that this thread watches; 0 for none.
+    /// `watchedCalls` is the number of its calls.
     var watched: UInt64 = 0
     var watchedCalls = 0
-    /// All calls.
+    /// The number of all calls.
     var calls = 0
-    /// Observers that this thread has registered, or cancelled, during the pass: none may be called
-    /// in it.
+    /// The serial numbers of observers that this thread has registered or cancelled during the
+    /// notification. None of them may be called in it.
     var mustNotCall: Set<UInt64> = []
 }
 
-/// A worker's record of the library.
+/// A worker's counts of its use of the library.
 private struct LibraryRecord {
-    /// Closures that the thread has made.
+    /// The number of closures that the thread has made.
     var closures: UInt64 = 0
-    /// The record of the pass that this thread is in.
+    /// The record of the notification that this thread is making.
     var pass = PassRecord()
-    /// Snapshots of this thread that have held off publication: in the instrumented build.
+    /// The number of this thread's snapshots that have held off publication. It is counted only in
+    /// the instrumented build.
     var snapshotsHeldOff: UInt64 = 0
-    /// The closure whose destruction this thread has asked for by `cancelAndWait`.
+    /// The closure for whose destruction this thread waits in `cancelAndWait`; nil if it does not
+    /// wait.
     var waitsFor: ProbeReference?
     var notifications: UInt64 = 0
 
-    /// Keeps the memory of a record. A callback notes something in it many times, so it is reached
-    /// by its address: references would be counted.
+    /// Owns the memory of a record. Callbacks write to the record very often. They use it by its
+    /// address, so that no reference is counted.
     @safe final class Owner {
         let memory = UnsafeMutablePointer<LibraryRecord>.allocate(capacity: 1)
 
@@ -70,13 +74,13 @@ extension Worker {
         set { unsafe own.pointee.waitsFor = newValue }
     }
 
-    /// A number that no other closure of the run has.
+    /// Returns a number that no other closure of the run has.
     func uniqueSerial() -> UInt64 {
         unsafe own.pointee.closures += 1
         return unsafe UInt64(index + 1) << 40 | own.pointee.closures
     }
 
-    /// Notifies as one pass, and returns what the pass has met.
+    /// Notifies once, and returns the record of this notification.
     @discardableResult
     func pass(_ registry: ObserverRegistry<UInt64>, watching probe: ProbeReference? = nil) -> PassRecord {
         let outer = pass
@@ -87,18 +91,18 @@ extension Worker {
         return pass
     }
 
-    /// Notifies, and measures every sixteenth time.
+    /// Notifies, and measures the duration of every sixteenth call.
     func notify<Event>(_ registry: ObserverRegistry<Event>, _ event: Event) {
         unsafe own.pointee.notifications &+= 1
         guard unsafe own.pointee.notifications & 15 == 0, depth == 0 else { return registry.notify(event) }
         measure("notify") { registry.notify(event) }
     }
 
-    /// Waits, without using the library, until its threads have brought `condition` about, and
-    /// notes how long it took where a bound asks for it.
+    /// Waits until threads of the library have made `condition` true, and does not use the library
+    /// for that. Records the duration if there is a bound.
     ///
-    /// - Returns: False if the condition does not hold after ten seconds in which these threads
-    ///   were let run.
+    /// - Returns: False if the condition does not hold after ten seconds in which these threads got
+    ///   enough processor time.
     func wait(_ bound: TimedBound? = nil, until condition: () -> Bool) -> Bool {
         for _ in 0..<3 {
             let (own, library) = (QueueTimes.own, Starvation(of: .named("observe-")))

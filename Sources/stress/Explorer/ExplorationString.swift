@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// All that it takes to run one schedule of one program again: what `stress replay` takes.
+/// The data for running one schedule of one program again. `stress replay` takes it as text.
 ///
-/// `program:mutant:omissions:schedule`, with `none` for what there is not. The faults that the
-/// search adds to the program follow its name: `program+exit`.
+/// The text is `program:mutant:omissions:schedule`, with `none` for a part that is missing. The
+/// faults that the search adds to the program follow its name: `program+exit`.
 struct ExplorationString: Equatable, Sendable {
     var program: String
     var faults: ExploredFaults = []
@@ -14,7 +14,9 @@ struct ExplorationString: Equatable, Sendable {
     private var subject: String { faults.isEmpty ? program : "\(program)+\(faults.text)" }
     var text: String { "\(subject):\(mutant.map(Self.word) ?? "none"):\(omissions.text):\(schedule.text)" }
 
-    /// - Parameter mutants: The names that there are.
+    /// Parses the text. Returns nil if it is wrong.
+    ///
+    /// - Parameter mutants: The names of all mutants.
     init?(text: String, mutants: [String]) {
         let parts = text.split(separator: ":", omittingEmptySubsequences: false)
         guard parts.count == 4, !parts[0].isEmpty,
@@ -45,7 +47,7 @@ struct ExplorationString: Equatable, Sendable {
         (self.omissions, self.schedule) = (omissions, schedule)
     }
 
-    /// A mutant's name as one word that no shell touches.
+    /// Returns a mutant's name as one word without characters that have a meaning for a shell.
     static func word(_ name: String) -> String {
         name.filter { $0.isLetter || $0.isNumber || $0 == " " }.split(separator: " ").joined(separator: "-")
     }

@@ -2,11 +2,11 @@
 
 import Foundation
 
-/// The result of an exploring process, in one line.
+/// The result of a process that explores, written as one line.
 enum ExplorationVerdict: Equatable, Codable {
     case explored(runs: Int, isComplete: Bool)
     case found(invariant: String, message: String, schedule: Schedule, preemptions: Int)
-    /// The harness is at fault.
+    /// A repeated schedule gave another result: the harness is wrong.
     case diverged(String)
 
     var line: String {
@@ -19,10 +19,11 @@ enum ExplorationVerdict: Equatable, Codable {
         self = verdict
     }
 
-    /// The word in place of an invariant when the process has crashed.
+    /// The word that stands for the invariant when the process has crashed.
     static let crash = "crash"
 
-    /// The line of a process that crashes: around the signal, the schedule and the preemptions.
+    /// The parts of the line that a process writes when it crashes. Between them are the signal,
+    /// the schedule and the number of preemptions.
     static let crashLine: Trail.Text = (
         #"{"found":{"invariant":"crash","message":"signal "#, #"","schedule":""#, #"","preemptions":"#, "}}\n"
     )

@@ -3,18 +3,18 @@
 /// The faults that a search adds to any program, one a schedule: `stress explore --faults`.
 struct ExploredFaults: OptionSet, Hashable, Sendable {
     let rawValue: Int
-    /// The library has no thread at first. Where it asks for one it may be refused, and then a few
-    /// times in a row. (P9, P14)
+    /// The library has no thread at first. When it asks for one, the request may be refused,
+    /// sometimes several times in a row. (P9, P14)
     static let noThread = ExploredFaults(rawValue: 1)
     /// A thread exits in user code that the library has called. (P17)
     static let exit = ExploredFaults(rawValue: 2)
 
     static let all: ExploredFaults = [.noThread, .exit]
 
-    /// Each by itself.
+    /// The faults one by one, with their names.
     static let names: [(name: String, fault: ExploredFaults)] = [("no-thread", .noThread), ("exit", .exit)]
 
-    /// Names, joined by commas or plus signs; `all` is every fault.
+    /// Parses names that are joined by commas or plus signs. `all` stands for every fault.
     init?(text: some StringProtocol) {
         var faults: ExploredFaults = []
         for name in text.split(whereSeparator: { $0 == "," || $0 == "+" }) {

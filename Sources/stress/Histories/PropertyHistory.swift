@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A property with a value and a version.
+/// The behaviour of a property with a value and a version.
 enum PropertySpecification: SequentialSpecification {
     struct State: Hashable, Sendable {
         var value: UInt64
@@ -63,7 +63,7 @@ extension PropertySpecification.State {
     fileprivate func changed(to value: UInt64) -> Self { Self(value: value, version: version &+ 1) }
 }
 
-/// A value that stands for a number: kept in the property's own words, or in a box.
+/// A value that represents a number. It is stored in the property itself, or in a box.
 protocol HistoryValue: Equatable, Sendable {
     init(historyNumber number: UInt64)
     var historyNumber: UInt64 { get }
@@ -74,13 +74,13 @@ extension UInt64: HistoryValue {
     var historyNumber: UInt64 { self }
 }
 
-/// A value that is kept in a box. It shows when it is a mixture of two values.
+/// A value that is stored in a box. It shows whether it is a mixture of two values.
 struct WideValue: HistoryValue {
     private let words: (UInt64, UInt64, UInt64, UInt64)
 
     init(historyNumber number: UInt64) { words = (number, ~number, number, ~number) }
 
-    /// The number; one that no thread has set if the words do not belong together.
+    /// The number. If the words do not belong together, it is a number that no thread has set.
     var historyNumber: UInt64 {
         words.0 == words.2 && words.1 == words.3 && words.0 == ~words.1 ? words.0 : .max
     }
@@ -90,12 +90,12 @@ struct WideValue: HistoryValue {
 
 /// Threads that read and change two properties.
 final class PropertyTrial<Value: HistoryValue>: HistoryTrial, @unchecked Sendable {
-    // Unchecked: each thread's log is read when all have done their steps.
+    // Unchecked: each thread's log is read when all threads have finished their steps.
     private let properties = [Observed(Value(historyNumber: 0)), Observed(Value(historyNumber: 0))]
     private let logs: [Log]
 
-    /// The operations of one thread, and the values that it has seen last, so that some comparisons
-    /// succeed.
+    /// The operations of one thread, and the values that it has read last. It compares with these
+    /// values, so that some exchanges succeed.
     private final class Log {
         var histories: [[Interval<PropertySpecification.Operation>]] = [[], []]
         var lastSeen: [UInt64] = [0, 0]
@@ -106,7 +106,7 @@ final class PropertyTrial<Value: HistoryValue>: HistoryTrial, @unchecked Sendabl
     func step(_ thread: Int, _ index: Int, _ generator: inout Generator) {
         let choice = generator.below(2)
         let property = properties[choice]
-        // Unique, so that every result names the change that it comes from.
+        // Each number is unique, so every result shows from which change it comes.
         let unique = UInt64(thread + 1) * 1_000 + UInt64(index)
         let log = logs[thread]
         let expected = log.lastSeen[choice]
@@ -169,7 +169,7 @@ final class PropertyTrial<Value: HistoryValue>: HistoryTrial, @unchecked Sendabl
 }
 
 extension PropertySpecification.Operation {
-    /// The value that the property had, or was given.
+    /// The value that the property had, or received.
     fileprivate var seen: UInt64 {
         switch self {
         case .read(let value), .borrow(let value), .snapshot(let value, _), .set(let value), .exchange(let value, _):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// How many observations a registry has, as its own figures say.
+/// The behaviour of a registry's count of observations.
 enum RegistryCountSpecification: SequentialSpecification {
     enum Operation: Sendable, CustomStringConvertible {
         case observe(Int)
@@ -20,7 +20,7 @@ enum RegistryCountSpecification: SequentialSpecification {
         }
     }
 
-    /// The live observations, a bit each.
+    /// The live observations, with a bit for each.
     static var initial: UInt64 { 0 }
 
     static func state(after operation: Operation, in live: UInt64) -> UInt64? {
@@ -41,10 +41,11 @@ enum RegistryCountSpecification: SequentialSpecification {
     }
 }
 
-/// One observation: what its token says, and what each notification of its registry did for it.
+/// The behaviour of one observation: the answers of its token, and the effect of each notification
+/// on it.
 ///
-/// A notification is not one step for all observers, but it is one for each: it reached the
-/// observer, once, or it did not. (P1, P8)
+/// A notification is not one step for all observers, but it is one step for each of them: it
+/// reaches the observer once, or not at all. (P1, P8)
 enum ObservationSpecification: SequentialSpecification {
     enum Operation: Sendable, CustomStringConvertible {
         case observe
@@ -65,7 +66,7 @@ enum ObservationSpecification: SequentialSpecification {
             }
         }
 
-        /// Whether the token said so.
+        /// Whether this is an answer of the token.
         var isAnswer: Bool { if case .isActive = self { true } else { false } }
     }
 
@@ -90,7 +91,7 @@ enum ObservationSpecification: SequentialSpecification {
 
 /// Threads that observe one registry, end observations, notify and count.
 final class RegistryTrial: HistoryTrial, @unchecked Sendable {
-    // Unchecked: each thread's log is read when all have done their steps.
+    // Unchecked: each thread's log is read when all threads have finished their steps.
     private let registry = ObserverRegistry<Notification>()
     private let logs: [Log]
 
@@ -165,8 +166,8 @@ final class RegistryTrial: HistoryTrial, @unchecked Sendable {
             let calls = notifications.map { notification in
                 notification.map { ObservationSpecification.Operation.notify(calls: $0.calls[observer] ?? 0) }
             }
-            // Apart: while another thread ends an observation, `isActive` may change before or
-            // after the last delivery. (P8)
+            // These are judged separately: while another thread ends an observation, `isActive` may
+            // change before or after the last delivery. (P8)
             let (answers, own) = (own.filter(\.operation.isAnswer), own.filter { !$0.operation.isAnswer })
             verdict.add(own + ends + calls, of: "observer #\(observer)", as: ObservationSpecification.self)
             verdict.add(own + ends + answers, of: "token #\(observer)", as: ObservationSpecification.self)

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Threads that observe one property in several ways, and remove all of its observations, or all of
-/// their owner: what tokens say afterwards. (P8)
+/// Threads that observe one property in several ways, and remove all of its observations, or all
+/// observations of an owner. The answers of the tokens are judged. (P8)
 final class RemovalTrial: HistoryTrial, @unchecked Sendable {
-    // Unchecked: each thread's log is read when all have done their steps.
+    // Unchecked: each thread's log is read when all threads have finished their steps.
     private let property = Observed(0)
     private let other = Observed(0)
     private let owner = Owner()

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Does `body` for each element, two at a time.
+/// Calls `body` for each element, two at a time.
 ///
 /// - Returns: The results in the order of the elements.
-/// - Throws: The error of the first element in order that has one, when all are done.
+/// - Throws: After all calls, the error of the first element that has one.
 func inPairs<Element: Sendable, Outcome: Sendable>(
     _ elements: [Element],
     _ body: @escaping @Sendable (Element) throws -> Outcome

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The result for one seeded bug, or for the control, under one engine with one seed.
+/// The result of one engine with one seed for one seeded bug, or for the control without a bug.
 struct Kill: Codable, Sendable {
-    /// An engine that looks for a bug. Each is a column of the kill matrix; a report with kills of
-    /// any engine can be merged.
+    /// An engine that looks for a bug. The kill matrix has a column for each. Reports with the
+    /// kills of several engines can be merged.
     enum Engine: String, Codable, CaseIterable, Sendable {
-        /// Real threads, by this command.
+        /// Runs real threads with this command.
         case plain
-        /// Real threads, and what the system and users' code do at their worst: `--perturb faults`.
+        /// Runs real threads with faults of the system and of users' code: `--perturb faults`.
         case faults
-        /// Deterministic interleavings.
+        /// Runs interleavings that a controlled scheduler chooses.
         case explorer
-        /// Histories of operations on real threads that no sequential order explains.
+        /// Looks for histories of operations on real threads that no sequential order explains.
         case histories
         /// `stress` built with a sanitizer: `Scripts/sanitize.sh`.
         case thread, address, realtime
@@ -19,9 +19,9 @@ struct Kill: Codable, Sendable {
         case model
         /// The litmus tests of the memory orderings: `Scripts/check-litmus.sh`.
         case litmus
-        /// Unit tests that take a repair back.
+        /// Unit tests whose code undoes a repair.
         case tests
-        /// The first three, over the library without liburcu.
+        /// The first three engines with the library that is built without liburcu.
         case plainWithoutLiburcu = "plain without liburcu"
         case faultsWithoutLiburcu = "faults without liburcu"
         case explorerWithoutLiburcu = "explorer without liburcu"
@@ -50,34 +50,34 @@ struct Kill: Codable, Sendable {
     enum Verdict: String, Codable, Sendable {
         case killed
         case survived
-        /// Without a bug nothing was found.
+        /// The control: without a bug nothing was found.
         case clean
-        /// Without a bug something was found.
+        /// The control: without a bug something was found.
         case failed
-        /// The bug is one of a mechanism that this backend does not have: nothing was run.
+        /// The bug belongs to a mechanism that this backend does not have. Nothing was run.
         case absent
     }
 
-    /// Nil: the control, nothing was seeded.
+    /// The name of the seeded bug; nil for the control.
     let mutant: String?
     let engine: Engine
-    /// The scenario, the program, the model, or the row.
+    /// The name of the scenario, the program, the model or the row.
     let scenario: String
     let seed: UInt64
     let verdict: Verdict
-    /// The invariant, or what else has caught it.
+    /// The name of the invariant or other check that found the bug; nil if none did.
     let catcher: String?
     let signal: String?
     let seconds: Double
-    /// How it ended, where that is a failure of the engine's.
+    /// The output of the run if the engine failed; nil otherwise.
     let output: String?
-    /// After how many seconds it was found, waits in vain not counted, where the engine knows: see
-    /// `WaitInVain`.
+    /// The number of seconds until it was found, without waits that ended without an event: see
+    /// `WaitInVain`. Nil if the engine does not know it.
     var secondsToFind: Double?
 
     var isFailure: Bool { verdict == .survived || verdict == .failed }
 
-    /// The catcher's name, with the signal of a crash.
+    /// The name of the check, with the signal of a crash.
     var text: String {
         switch verdict {
         case .killed: (catcher ?? "?") + (signal.map { " (\($0))" } ?? "")
@@ -90,7 +90,7 @@ struct Kill: Codable, Sendable {
 }
 
 extension Kill {
-    /// A bug of a mechanism that this build's backend does not have.
+    /// Makes the result for a bug of a mechanism that this build's backend does not have.
     init(absent mutant: String, _ engine: Engine, in scenario: String) {
         self.init(
             mutant: mutant,

@@ -2,14 +2,14 @@
 
 import Foundation
 
-/// A report of this command: a run, and what was done about seeded bugs and known defects. One
-/// object in a file.
+/// A report of this command: a run, and the results for seeded bugs and known defects. A file has
+/// one object.
 @dynamicMemberLookup
 struct CommandReport: Codable, Sendable {
     var run: Report
     /// The results for the seeded bugs.
     var kills: [Kill] = []
-    /// The engines' results for known defects, if they were asked for.
+    /// The engines' results for known defects; nil if they were not asked for.
     var trials: [Trial]?
 
     subscript<Value>(dynamicMember member: KeyPath<Report, Value>) -> Value { run[keyPath: member] }
@@ -53,7 +53,7 @@ struct CommandReport: Codable, Sendable {
         let fields = try decoder.container(keyedBy: Key.self)
         kills = try fields.decode([Kill].self, forKey: .kills)
         trials = try fields.decodeIfPresent([Trial].self, forKey: .trials)
-        // Another engine's report is its kills.
+        // The report of another engine has only its kills.
         run =
             if let run = try? Report(from: decoder) { run } else {
                 Report(
@@ -90,7 +90,7 @@ struct CommandReport: Codable, Sendable {
         self = report
     }
 
-    /// Several reports as one: see ``Report/init(merging:)``.
+    /// Combines several reports: see ``Report/init(merging:)``.
     init(merging reports: [CommandReport]) {
         run = Report(merging: reports.map(\.run))
         kills = reports.flatMap(\.kills)

@@ -2,9 +2,11 @@
 
 import Foundation
 
-/// The engines' figures as the article "How it is verified" shows them.
+/// Writes the engines' figures for the article "How it is verified".
 enum EngineFigures {
-    /// - Parameter date: When the oldest of the results was written.
+    /// Returns the figures as Markdown.
+    ///
+    /// - Parameter date: The date of the oldest result.
     static func markdown(_ report: CommandReport, measured date: Date) -> String {
         let machine = report.machine
         var lines = [
@@ -48,7 +50,7 @@ enum EngineFigures {
         }
         lines += ["", "| why an engine cannot have a defect | engine | defects |", "| --- | --- | ---: |"]
         for (reason, engines, count) in reasons(calibration) { lines.append("| \(reason) | \(engines) | \(count) |") }
-        // An engine whose cells are all empty has not looked.
+        // If all cells of an engine are empty, the engine was not run.
         let absent = Kill.Engine.allCases.filter { engine in
             calibration.rows.contains { $0.cells[engine] == .notRun }
                 && !calibration.rows.contains { $0.finders.contains { $0.engine == engine } }
@@ -59,7 +61,8 @@ enum EngineFigures {
         return lines
     }
 
-    /// Each reason with its engines, and how many defects have it.
+    /// Returns the reasons for which engines cannot look for a defect, each with its engines and
+    /// the number of defects.
     private static func reasons(_ calibration: Calibration) -> [(reason: String, engines: String, count: Int)] {
         var found: [(reason: String, engines: String, count: Int)] = []
         for cell in calibration.rows.flatMap({ Calibration.grouped($0.blind) }) {
@@ -72,7 +75,7 @@ enum EngineFigures {
         return found.sorted { $0.count > $1.count }
     }
 
-    /// With milliseconds, where these are what counts.
+    /// Formats a time, with milliseconds if it is short.
     private static func time(_ seconds: Double) -> String {
         seconds < 0.095 ? "\(max(1, Int((seconds * 1_000).rounded()))) ms" : Format.seconds(seconds)
     }

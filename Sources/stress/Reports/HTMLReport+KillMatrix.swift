@@ -3,8 +3,8 @@
 import Foundation
 
 extension HTMLReport {
-    /// Seeded bugs down, engines across; each cell has the time to kill, what has caught the bug,
-    /// and where.
+    /// Returns a table of seeded bugs and engines. Each cell has the time until the bug was found,
+    /// the check that found it, and where.
     static func killMatrix(_ report: CommandReport) -> String {
         guard !report.kills.isEmpty else { return "" }
         let matrix = KillMatrix(report.kills)
@@ -32,7 +32,8 @@ extension HTMLReport {
         return section("Kill matrix", body)
     }
 
-    /// Known defects down: which engine has found each, how fast, and why others have not.
+    /// Returns a table of known defects: which engines have found each, how fast, and why others
+    /// have not.
     static func calibration(_ report: CommandReport) -> String {
         guard let trials = report.trials else { return "" }
         let calibration = Calibration(report.kills, trials)
@@ -54,13 +55,13 @@ extension HTMLReport {
         )
     }
 
-    /// Where a time ends on the bars' scale, in percent: logarithmic, but for what is shorter than
-    /// a tenth of a second.
+    /// Returns the place on the scale of the bars, in percent, at which a time ends. The scale is
+    /// logarithmic from a tenth of a second on.
     private static func place(of seconds: Double, _ longest: Double) -> Int {
         Int(log1p(10 * seconds) / log1p(10 * max(longest, 0.1)) * 100)
     }
 
-    /// An engine's name, over the scale of its bars.
+    /// Returns the head of an engine's column: its name over the scale of its bars.
     private static func head(_ engine: Kill.Engine, _ longest: Double) -> String {
         let marks = [0.1, 1, 10, 100, 1_000].filter { $0 <= longest }.map { seconds in
             "<i style=\"left: \(place(of: seconds, longest))%\">\(seconds < 1 ? "0.1 s" : "\(Int(seconds)) s")</i>"
@@ -79,7 +80,7 @@ extension HTMLReport {
 }
 
 extension Kill.Engine {
-    /// Whether it draws its workload from a seed.
+    /// Whether the engine chooses its workload from a seed.
     var hasSeed: Bool {
         switch self {
         case .plain, .faults, .histories, .thread, .address, .realtime, .plainWithoutLiburcu, .faultsWithoutLiburcu:
@@ -88,6 +89,6 @@ extension Kill.Engine {
         }
     }
 
-    /// Whether it runs scenarios on threads that are delayed.
+    /// Whether the engine runs scenarios on threads that are delayed.
     var runsScenarios: Bool { hasSeed && self != .histories }
 }

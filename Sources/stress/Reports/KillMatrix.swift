@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Seeded bugs by engine: which engine has caught which bug, where, and how fast.
+/// Shows which engine has found which seeded bug, where, and how fast.
 struct KillMatrix {
     /// All kills of one bug by one engine.
     struct Cell {
         let kills: [Kill]
 
         var hasSurvivor: Bool { kills.contains { $0.verdict == .survived } }
-        /// The slowest: what a budget must allow for.
+        /// The time of the slowest kill. A time budget must allow for it.
         var seconds: Double { kills.map(\.seconds).max() ?? 0 }
         var isAbsent: Bool { kills.allSatisfy { $0.verdict == .absent } }
         var catchers: [String] { isAbsent ? [] : Set(kills.map(\.text)).sorted() }
@@ -44,7 +44,7 @@ struct KillMatrix {
             let own = Dictionary(grouping: bugs.filter { $0.mutant == name }, by: \.engine)
             return Row(mutant: name, cells: own.mapValues(Cell.init))
         }
-        // Survivors first: they are what one looks for.
+        // Bugs that were not found come first, because readers look for these.
         rows = found.filter(\.hasSurvivor) + found.filter { !$0.hasSurvivor }
     }
 
@@ -66,7 +66,7 @@ struct KillMatrix {
         return ([table.text] + failures + [summary]).joined(separator: "\n")
     }
 
-    /// The failures, a line each, so that the end of a long log names them.
+    /// The failures, with one line for each, so that the end of a long log names them.
     private var failures: [String] {
         rows.filter(\.hasSurvivor).map { "survived: \($0.mutant)" }
             + controls.filter { $0.verdict == .failed }.map {

@@ -4,7 +4,7 @@ import ArgumentParser
 import Foundation
 import Glibc
 
-/// Where results go besides the terminal.
+/// The files to which results are written, in addition to the terminal.
 struct ReportFiles: ParsableArguments {
     @Option(help: ArgumentHelp("Write the results as JSON; `stress report` renders them again.", valueName: "file"))
     var json: String?
@@ -19,7 +19,8 @@ struct ReportFiles: ParsableArguments {
 
     var isEmpty: Bool { paths.isEmpty }
 
-    /// Before anything runs: a file that cannot be written is a wrong option.
+    /// Checks before anything runs that the files can be written. A file that cannot be written is
+    /// a wrong option.
     func validate() throws {
         guard Set(paths).count == paths.count else { throw ValidationError("two reports cannot go to one file") }
         for path in paths {
@@ -32,8 +33,8 @@ struct ReportFiles: ParsableArguments {
         }
     }
 
-    /// Writes what was asked for. The paths could be written to when the command began: that they
-    /// no longer can is a failure.
+    /// Writes the files that the options name. The files could be written when the command began,
+    /// so an error now is a failure.
     func write(_ report: CommandReport) {
         do {
             try json.map { try report.json.write(to: URL(fileURLWithPath: $0)) }

@@ -4,8 +4,8 @@ import Dispatch
 import Glibc
 
 extension Scenario {
-    /// Many writers; observers of every ordered delivery receive one chain, one change at a time,
-    /// where they belong.
+    /// Many threads write. The observers of each ordered delivery receive one chain of changes, one
+    /// at a time, in the right place.
     static let actorOrder = Scenario(
         name: "actor-order",
         summary:
@@ -98,7 +98,7 @@ extension Worker {
 }
 
 extension Stage {
-    /// Observes in the actor's code, with a closure that does not mention it.
+    /// Observes in the actor's own code. The closure does not use the actor.
     fileprivate nonisolated func follow(_ property: Observed<UInt64>, _ witness: OrderedWitness) -> ObservationToken {
         AwaitedTask { await self.followHere(property, witness) }.result()
     }
@@ -110,12 +110,12 @@ extension Stage {
     }
 }
 
-/// The observers, what each has received, and the actors that some are isolated to.
+/// The observers with their witnesses, and the actors to which some of them are isolated.
 private final class Cast: Sendable {
     private struct Member: Sendable {
         let follower: Follower
         let isOnPath: Bool
-        /// Whether its actor dies before its source.
+        /// Whether the actor of the observer dies before the source.
         let isMortal: Bool
     }
 
@@ -167,7 +167,7 @@ private final class Cast: Sendable {
         }
 
         add("an actor with its own executor", .stage(stage), isMortal: true) { [backlog] change in
-            // Blocked to begin with, so that more waits than it takes at a time.
+            // The first change blocks the actor, so that more changes wait than it takes at a time.
             if change.version == 1 { backlog.wait() }
         }
         add("an actor", .actor(listener), isMortal: true)
@@ -190,53 +190,54 @@ private final class Cast: Sendable {
         self.members = members
     }
 
-    /// How far behind the observers are.
+    /// Returns the number of changes that the slowest observer has not received, and notes it for
+    /// the windows.
     private func look(_ worker: Worker) -> UInt64 {
-        // More may be reported than there is: the counts are read one after the other.
+        // The number may be too high, because the counts are read one after the other.
         let pending = members.map(\.follower.counts.pending).max() ?? 0
         if pending > 1 { worker.hit(0) }
         if pending > 256 { worker.hit(1) }
         return pending
     }
 
-    /// Makes changes while one actor is blocked in its first one, and lets it go on.
+    /// Makes changes while one actor is blocked in its first change. Then lets the actor go on.
     func fillMailboxes(_ worker: Worker, _ property: Observed<UInt64>) {
         worker.begin("fill the mailboxes")
-        // On a busy machine each change takes long, and others wait for the actor to go on.
+        // On a busy machine each change takes long, and other threads wait for the actor.
         repeat {
             for _ in 0..<32 { property.value = worker.uniqueSerial() }
         } while look(worker) <= 256 && !worker.round.isOver
         backlog.signal()
     }
 
-    /// Now and then waits for the observers, so that memory does not grow without end.
+    /// Sometimes waits for the observers, so that memory does not grow without end.
     func keepPace(_ worker: Worker) {
         guard worker.generator.oneIn(16) else { return }
         worker.begin("wait for the observers")
         while !worker.round.isOver, look(worker) > 2_000 { usleep(100) }
     }
 
-    /// Now and then waits for what one observer has still to receive: afterwards its callbacks have
-    /// returned. (P1)
+    /// Sometimes flushes one observer. Checks that afterwards its callbacks for all earlier changes
+    /// have returned. (P1)
     func flush(_ worker: Worker, _ property: Observed<UInt64>) {
         guard worker.generator.oneIn(64) else { return }
         worker.begin("flush")
         let direct = members.filter { !$0.isOnPath }
         let follower = direct[worker.generator.below(direct.count)].follower
-        // The change that follows is a later one, and its setter has returned before the flush.
+        // The next change has a later version, and its setter has returned before the flush.
         let version = property.version + 1
         property.value = worker.uniqueSerial()
         let flush = AwaitedTask { await follower.token.flush() }
         let hasReturned = flush.resultInTime() != nil
         worker.check(hasReturned, "P1.flush-returns", "a flush has waited for ten seconds")
         guard hasReturned else { return flush.task.cancel() }
-        // The initial value, and each version.
+        // The initial value and each version are received.
         let count = follower.witness.count
         worker.check(count > version, "P1.flushed", "received \(count) changes of the \(version + 1) before the flush")
     }
 
     func checkRest(_ round: Round, _ property: Observed<UInt64>, _ root: PathRoot) {
-        // Again: the first thread may not have run at all.
+        // Signals again, because the first thread may not have run at all.
         backlog.signal()
         let (value, version) = property.snapshot()
         for member in members where round.violations.isEmpty {
@@ -254,8 +255,8 @@ private final class Cast: Sendable {
         if Self.callsFromLibrary.value > 0 { round.workers[0].hit(2) }
     }
 
-    /// Nothing else retains the actors: they go, and the next change ends their observations. (P11,
-    /// P13)
+    /// Releases the actors, which nothing else retains. Checks that they die, and that the next
+    /// change ends their observations. (P11, P13)
     func checkDeathOfActors(_ round: Round, _ property: Observed<UInt64>) {
         guard round.violations.isEmpty else { return }
         actors.withLock { $0.removeAll() }
@@ -271,14 +272,15 @@ private final class Cast: Sendable {
         }
     }
 
-    /// The sources are gone: every observer that still listens has received the end, last.
+    /// Checks, when the sources are gone, that every observer that still listens has received the
+    /// end as its last event.
     func checkEnd(_ round: Round) {
         guard round.violations.isEmpty else { return }
         for member in members { member.follower.checkEnd(round, isMortal: member.isMortal) }
     }
 }
 
-/// A mailbox that is not emptied is reported, with the label of its observation. (P16)
+/// Checks that a mailbox that is not emptied is reported with the label of its observation. (P16)
 private func checkLargeMailboxes(_ round: Round) {
     guard round.violations.isEmpty else { return }
     let queue = DispatchQueue(label: "stress.held")

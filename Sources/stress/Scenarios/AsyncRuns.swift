@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Scenario {
-    /// Threads change a property while an asynchronous function computes from it.
+    /// Threads change a property while an asynchronous function computes results from it.
     static let asyncRuns = Scenario(
         name: "async-runs",
         summary:
@@ -17,7 +17,7 @@ extension Scenario {
     }
 }
 
-/// Apart, so that the witness is gone afterwards.
+/// A function of its own, so that the witness is gone when it returns.
 private func race(_ round: Round) {
     let results = ResultWitness(round)
     round.load { worker in
@@ -37,7 +37,7 @@ private final class ResultWitness: Sendable {
     private let round: Round
     private let runs: AsyncDerived<UInt64>
     private let token: ObservationToken
-    /// The results that were published, and the runs that were overtaken.
+    /// Counts the results that were published, and the runs that were replaced by later ones.
     let (published, overtaken) = (Tally(), Tally())
 
     init(_ round: Round) {
@@ -47,7 +47,7 @@ private final class ResultWitness: Sendable {
             for _ in 0..<number & 3 { await Task.yield() }
             checkUserCode("function")
             if Task.isCancelled { overtaken.increment() }
-            // An overtaken run returns its result all the same.
+            // A run that was replaced returns its result, too.
             return number
         }
         let latest = Guarded<UInt64>(0)
@@ -63,7 +63,7 @@ private final class ResultWitness: Sendable {
         }
     }
 
-    /// Waits for the result of the last value.
+    /// Waits for the result that belongs to the last value.
     func settle() {
         let number = source.value
         round.wait(

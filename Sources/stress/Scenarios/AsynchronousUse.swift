@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Scenario {
-    /// Tasks that notify on one thread after another, and wait for the end of observations without
-    /// holding a thread.
+    /// Tasks notify on several threads in turn, and wait for the end of observations without
+    /// blocking a thread.
     static let asynchronousUse = Scenario(
         name: "asynchronous-use",
         summary: "tasks that notify across suspensions and await cancelAndWait, cancelled or not",
@@ -34,10 +34,10 @@ extension Scenario {
     }
 }
 
-/// Registers, notifies on several threads one after another, ends the observation, and checks each
-/// step.
+/// Registers, notifies on several threads one after the other, ends the observation, and checks
+/// each step.
 ///
-/// - Returns: Whether the callback ran when the wait began.
+/// - Returns: Whether the callback was running when the wait began.
 private func observeAndEnd(_ registry: ObserverRegistry<UInt64>, _ seed: UInt64, _ round: Round) async -> Bool {
     let calls = Tally()
     let subject = Subject(serial: seed) { call in

@@ -4,8 +4,8 @@ import Dispatch
 import Glibc
 
 extension Scenario {
-    /// The deinitialisers of one source block all threads that the source may occupy. Meanwhile a
-    /// thread ends more and more of its observations, and other threads use other sources.
+    /// The deinitialisers of one source block all threads that the source may occupy. At the same
+    /// time a thread ends more and more of its observations, and other threads use other sources.
     static let blockedSource = Scenario(
         name: "blocked-source",
         summary: "the deinitialisers of one source block, while observations of it and of other sources end",
@@ -14,13 +14,13 @@ extension Scenario {
             "P16.backlog-drains", "P5.no-lock-around-user-code", "memory.table-in-use",
         ],
         windows: ["destroyed beside blocked ones"],
-        // The library runs more threads here than a sanitizer keeps up with.
+        // The library runs more threads here than a sanitizer can handle.
         unfit: [.thread, .address]
     ) { round in
         let gate = DispatchSemaphore(value: 0)
         let (begun, retired) = (Tally(), Tally())
         let registry = ObserverRegistry<UInt64>()
-        // More closures than the library may have deinit threads.
+        // More closures than the largest number of the library's deinit threads.
         let count = 300
         for _ in 0..<count {
             registry.observe(atEnd: {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Scenario {
-    /// Observations are ended in bulk, by property, by object and by owner, inside callbacks and
-    /// outside, while others register and change.
+    /// Observations are ended in groups: by property, by object and by owner, inside callbacks and
+    /// outside. At the same time others register and change.
     static let bulkRemoval = Scenario(
         name: "bulk-removal",
         summary: "observations are ended by property, by object and by owner, in callbacks too, while others register",
@@ -67,27 +67,27 @@ extension Scenario {
 
 private final class Owner: Sendable {}
 
-/// How observations are removed.
+/// The way in which observations are removed.
 private enum Removal: Int, CaseIterable {
     case byOwner = 1
     case byObject, byProperty, byInnerProperty
 
     var window: Int { rawValue }
 
-    /// How often each observer is called afterwards: the direct one, the path's, the owner's, and
-    /// the middle property's.
+    /// The number of times that each observer is called after the removal: the direct one, the
+    /// path's, the owner's, and the one of the inner property.
     var calls: [UInt64] {
         switch self {
-        // The paths begin with the property.
+        // The path begins with the property, or at the object that has it.
         case .byProperty, .byObject: [0, 0, 1, 1]
-        // Paths lead through the property, and go on.
+        // The path only leads through the property, so its observation goes on.
         case .byInnerProperty: [1, 3, 4, 0]
         case .byOwner: [1, 3, 0, 1]
         }
     }
 }
 
-/// Calls, on the one thread that makes the changes; others are not counted.
+/// Counts calls on the thread that makes the changes. Calls on other threads are not counted.
 private final class Counter: Sendable {
     private let thread = Worker.current?.index
     private let count = Tally()
@@ -101,8 +101,8 @@ private final class Counter: Sendable {
 }
 
 extension Worker {
-    /// Three changes of the path, of them two replacements of a step, and one change of a property
-    /// that others share.
+    /// Checks how often each observer was called after three changes of the path and one change of
+    /// a property that all threads share. Two changes of the path replace a step.
     fileprivate func checkRemoval(_ kind: Removal, _ received: [UInt64]) {
         for (observer, calls) in received.enumerated() {
             let expected = kind.calls[observer]

@@ -38,8 +38,8 @@ extension Scenario {
 }
 
 extension Worker {
-    /// Shows the watchdog now and then that the long pass makes progress: on a busy machine its
-    /// delays exceed a step's limit.
+    /// Sometimes shows the watchdog that the long notification makes progress. On a busy machine
+    /// its delays exceed the time limit of a step.
     fileprivate func countCall() {
         pass.calls += 1
         if pass.calls & 1023 == 0 { begin("notify on") }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Scenario {
-    /// Threads fight over a few observations whose callbacks take their time, and end them in every
-    /// way there is.
+    /// Threads share a few observations whose callbacks take some time, and end them in all
+    /// possible ways.
     static let cancellationRaces = Scenario(
         name: "cancellation-races",
         summary: "cancel, cancelAndWait and release, from outside, from two threads at once and from the own callback",
@@ -35,7 +35,7 @@ extension Scenario {
                 }
                 worker.end(slot.exchange(subject))
             case 5:
-                // The token stays in its slot, for others to end it as well.
+                // The token stays in its slot, so that other threads can end the observation, too.
                 guard let subject = slot.content else { return }
                 if subject.probe.isRunning { worker.hit(0) }
                 if subject.probe.isEnding { worker.hit(1) }
@@ -56,7 +56,8 @@ extension Scenario {
 }
 
 extension Worker {
-    /// Ends an observation that has left its slot: waits for it, or releases the token.
+    /// Ends an observation that was taken out of its slot: waits for its end, or releases the
+    /// token.
     fileprivate func end(_ subject: Subject?) {
         guard let subject else { return }
         if generator.oneIn(2) {
@@ -69,8 +70,8 @@ extension Worker {
         }
     }
 
-    /// In a callback: ends whatever is in the slot, most often the observation that is being
-    /// called.
+    /// Ends the observation in the slot, inside a callback. In most cases it is the observation
+    /// whose callback is running.
     fileprivate func endFromWithin(_ slot: Place<Subject>) {
         guard let subject = slot.exchange(nil) else { return }
         subject.probe.markEnding()

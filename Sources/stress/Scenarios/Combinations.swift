@@ -3,8 +3,8 @@
 import Synchronization
 
 extension Scenario {
-    /// A value is made of several paths, and all of them change: it must end as the sum of what
-    /// they lead to.
+    /// A value is computed from several paths, and all of them change. At the end it must be the
+    /// sum of the values to which the paths lead.
     static let combinations = Scenario(
         name: "combinations",
         summary:
@@ -52,14 +52,14 @@ extension Worker {
     }
 }
 
-/// An observer of two paths that stores the sum of their values. Its state is atomic: the test
-/// checks that calls come one at a time.
+/// An observer of two paths that stores the sum of their values. Its state is atomic, because the
+/// test checks that calls come one at a time.
 private final class CombinationWitness: Sendable {
     let token: ObservationToken
     private let begun = Tally()
     private let sum = Sum()
 
-    /// The sum that the last call has left, and how many calls have ended.
+    /// The sum that the last call has stored, and the number of calls that have ended.
     private final class Sum: Sendable {
         private let number = Atomic<UInt64>(0)
         private let stores = Atomic<UInt64>(0)
@@ -76,8 +76,8 @@ private final class CombinationWitness: Sendable {
 
     init(_ root: PathRoot, _ round: Round) {
         let (begun, sum, violations) = (begun, sum, round.violations)
-        // The latest value of each writer, by the upper half of its numbers: those that one writer
-        // sets only grow.
+        // The latest value of each writer, by the upper half of its numbers. The numbers of one
+        // writer only grow.
         let latest = Mutex<[UInt64: UInt64]>([:])
         let group = Group(root.property(\.first), root.property(\.middle.end.number))
         token = group.observe(options: .initial, delivery: .serial()) { change in
@@ -94,10 +94,10 @@ private final class CombinationWitness: Sendable {
         }
     }
 
-    /// How often the observer was called.
+    /// The number of calls of the observer.
     var calls: UInt64 { begun.value }
 
-    /// At rest, with all writers' calls returned.
+    /// Waits at rest for the expected sum. The calls of all writers must have returned.
     func settle(_ round: Round, expected: UInt64) {
         round.wait(for: "P3.combination", "\(token.deliveryCounts!), and nothing is delivered", moving: { calls }) {
             token.deliveryCounts!.pending == 0 && sum.calls == calls

@@ -3,7 +3,7 @@
 import Synchronization
 
 extension Scenario {
-    /// Threads count up counters with `compareExchange`, and hand on values with `exchange`.
+    /// Threads increment counters with `compareExchange`, and pass values on with `exchange`.
     static let compareExchange = Scenario(
         name: "compare-exchange",
         summary: "counters by compareExchange, and values handed on by exchange: none is lost",
@@ -59,21 +59,21 @@ extension Scenario {
 
 /// The totals of one thread.
 private final class Totals: @unchecked Sendable {
-    // Unchecked: one thread writes it, others read it after joining that thread.
+    // Unchecked: one thread writes it. Others read it after they have joined that thread.
     var counted: UInt64 = 0
     var countedBoxed: UInt64 = 0
     var put: UInt64 = 0
     var got: UInt64 = 0
 }
 
-/// A boxed number whose `==` checks where it is called.
+/// A number in a box. Its `==` checks that it is called under no lock.
 private final class Count: Sendable, Equatable {
     let number: UInt64
     init(_ number: UInt64) { self.number = number }
 
     static func == (left: Count, right: Count) -> Bool {
         checkUserCode("==")
-        // The library calls `==` as inside a callback, so `drain` must not wait here.
+        // The library marks the call of `==` as inside a callback, so `drain` must not wait here.
         if left.number & 1023 == 1023 {
             let outcome = ConcurrentObserveDiagnostics.drain(deadline: .now)
             Worker.current?.check(outcome == .deferred, "P5.deferred-in-comparison", "drain in == returned \(outcome)")

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Worker {
-    /// Now and then observes sources that no other thread has, so that the counts are known
-    /// exactly. (P1, P8)
+    /// Sometimes observes sources that no other thread uses, so that the exact counts are known.
+    /// (P1, P8)
     func checkCounts() {
         guard generator.oneIn(4) else { return }
         begin("count observations")
@@ -12,7 +12,7 @@ extension Worker {
         checkEnds()
     }
 
-    /// An observation counts until it ends: its closure is destroyed later. (P8)
+    /// Checks that an observation counts until it ends, not until its closure is destroyed. (P8)
     private func checkObservationCounts() {
         let registry = ObserverRegistry<UInt64>()
         let (first, second) = (Observed<UInt64>(0), Observed<UInt64>(0))
@@ -27,13 +27,12 @@ extension Worker {
         check(areRight, "P8.counted-until-the-end", "a registry and a group's members count \(begun), then \(ended)")
     }
 
-    /// An event counts as received if the closure is called with it. A change that is left out
-    /// counts as nothing. (P1)
+    /// Checks that an event counts as received if the closure is called with it, and that a change
+    /// that is left out is not counted. (P1)
     private func checkDeliveryCounts() {
         let (property, calls) = (Observed<UInt64>(0), Tally())
         let token = property.removingDuplicates().observe(delivery: .serial()) { _ in calls.increment() }
-        // This thread alone sets the property, so it delivers each change before the setter
-        // returns.
+        // Only this thread sets the property, so it delivers each change before the setter returns.
         for _ in 0..<3 { property.value = 1 }
         let counts = token.deliveryCounts!
         let areRight = counts.sent == 1 && counts.received == calls.value && counts.pending == 0

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Worker {
-    /// Ends observations of sources that no other thread has, so that what is left is known
-    /// exactly. (P8)
+    /// Ends observations of sources that no other thread uses, so that it is known exactly which
+    /// ones are left. (P8)
     func checkEnds() {
         let delivery: Delivery = generator.oneIn(2) ? .inline : .serial()
         begin("count a group at its members")
@@ -13,7 +13,7 @@ extension Worker {
         checkComparison(delivery)
     }
 
-    /// A property that is a member twice counts the group once. (P8)
+    /// Checks that a group with the same property twice counts as one observation of it. (P8)
     private func checkMembers(_ delivery: Delivery) {
         let (first, second) = (Observed<UInt64>(0), Observed<UInt64>(0))
         let token = Group(Group(first, second), first, first).observe(delivery: delivery) { _ in }
@@ -22,7 +22,8 @@ extension Worker {
         token.cancel()
     }
 
-    /// With the observations of an owner at a member those of its groups end. (P8)
+    /// Checks that ending an owner's observations at a property also ends the owner's observations
+    /// of groups with that property. (P8)
     private func checkOwners(_ delivery: Delivery) {
         final class Owner: Sendable {}
         let (first, second) = (Observed<UInt64>(0), Observed<UInt64>(0))
@@ -37,7 +38,8 @@ extension Worker {
         withExtendedLifetime((owners, tokens)) {}
     }
 
-    /// A comparison that cancels its own observation is not followed by a call. (P8)
+    /// Checks that the closure is not called after a comparison that cancels its own observation.
+    /// (P8)
     private func checkComparison(_ delivery: Delivery) {
         let property = Observed(Comparison(atComparison: {}))
         let (calls, kept) = (Tally(), Guarded<ObservationToken?>(nil))
@@ -50,7 +52,7 @@ extension Worker {
     }
 }
 
-/// A value that differs from every other, and does something when it is compared.
+/// A value that is equal to no other. It runs a closure when it is compared.
 private struct Comparison: Equatable, Sendable {
     let atComparison: @Sendable () -> Void
 

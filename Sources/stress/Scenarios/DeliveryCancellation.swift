@@ -5,8 +5,8 @@ import Glibc
 import Synchronization
 
 extension Scenario {
-    /// Observations with each kind of ordered delivery end, in each possible way, while changes
-    /// wait in their mailboxes.
+    /// Observations with each kind of ordered delivery end in all possible ways while changes wait
+    /// in their mailboxes.
     static let deliveryCancellation = Scenario(
         name: "delivery-cancellation",
         summary: "ordered deliveries end in every way while changes wait: silence, and everything destroyed once",
@@ -60,7 +60,8 @@ private final class Sources: Sendable {
     let property = Observed(TrackedValue(serial: 0))
     let root = Root()
     private let ends = [End(), End()]
-    /// Each kind of delivery. The first ones may be asked to hand out the observation.
+    /// Each kind of delivery, for the property and for the path. The first ones can pass the handle
+    /// to the callback.
     let deliveries: [(OrderedDelivery, isOnPath: Bool)]
 
     init() {
@@ -72,7 +73,7 @@ private final class Sources: Sendable {
         ]
     }
 
-    /// Makes a change somewhere; returns the probe of the value that it brings.
+    /// Makes a change in one of the sources. Returns the probe of the new value.
     @inline(never)
     func change(_ worker: Worker) -> ProbeReference {
         let value = TrackedValue(serial: worker.uniqueSerial())
@@ -85,9 +86,9 @@ private final class Sources: Sendable {
     }
 }
 
-/// An observation that is to end while changes wait for it.
+/// An observation that is ended while changes wait for it.
 private struct Ending {
-    /// How the observation ends.
+    /// The way in which the observation ends.
     private let way: Way
     private let subject: Subject
     private let state: EndState
@@ -130,8 +131,8 @@ private struct Ending {
         case .cancel, .fromWithin:
             worker.begin("cancel")
             subject.token.cancel()
-            // Changes that begin after this line have a later version. A path has versions of its
-            // own, so it is not checked.
+            // Changes that begin after this line have a later version. A path has its own versions,
+            // so it is not checked.
             if !isOnPath { state.lastVersion.store(sources.property.version, ordering: .relaxed) }
             worker.checkDestruction(of: subject.probe)
         case .letGo:
@@ -144,11 +145,11 @@ private struct Ending {
     }
 }
 
-/// The state by which a callback checks whether it may run.
+/// The state with which a callback checks whether it may run.
 private final class EndState: Sendable {
     /// Set by the callback itself, on its own queue.
     private let isSilent = Atomic<Bool>(false)
-    /// The version when `cancel` had returned.
+    /// The version of the property after `cancel` has returned.
     let lastVersion = Atomic<UInt64>(.max)
 
     typealias Body = @Sendable (OrderedDelivery.Arrival<TrackedValue>) -> Void
@@ -178,7 +179,7 @@ private final class EndState: Sendable {
 }
 
 extension Worker {
-    /// In one of 16 calls waits until a closure whose observation has ended is destroyed. (P14)
+    /// In one of 16 calls, waits until a closure whose observation has ended is destroyed. (P14)
     fileprivate func checkDestruction(of probe: ProbeReference) {
         guard generator.oneIn(16) else { return }
         begin("await a destruction")
@@ -189,8 +190,8 @@ extension Worker {
 
 // MARK: - At rest
 
-/// Lets actors die while more changes wait than an actor takes at a time. The observations must
-/// end, and the counts must add up. (P1, P13)
+/// Releases actors while more changes wait than an actor takes at a time. Checks that the
+/// observations end, and that the counts add up. (P1, P13)
 ///
 /// - Returns: Whether an actor died with changes left.
 private func checkDeathOfActors(_ round: Round) -> Bool {
@@ -204,7 +205,7 @@ private func checkDeathOfActors(_ round: Round) -> Bool {
             "an observation goes on whose actor is gone",
             moving: { counts().received }
         ) {
-            // The next change finds that the actor is gone. While the actor delivers, it lives.
+            // The next change finds that the actor is gone. While the actor delivers, it is alive.
             property.value = 0
             return !token.isActive
         }
@@ -214,7 +215,7 @@ private func checkDeathOfActors(_ round: Round) -> Bool {
     return hasDropped
 }
 
-/// Observes on an actor that only the observation keeps, and enqueues more changes than the actor
+/// Observes on an actor that only the observation retains, and makes more changes than the actor
 /// takes at a time.
 private func observeOnMortal(_ property: Observed<UInt64>) -> ObservationToken {
     let stage = Stage()
@@ -223,7 +224,7 @@ private func observeOnMortal(_ property: Observed<UInt64>) -> ObservationToken {
     return token
 }
 
-/// Checks that every value is destroyed once when the sources are gone. (P14)
+/// Checks, when the sources are gone, that every value was destroyed once. (P14)
 private func checkValues(_ round: Round, _ values: Guarded<[ProbeReference]>) {
     guard round.violations.isEmpty else { return }
     let values = values.withLock { $0 }

@@ -3,9 +3,10 @@
 import Synchronization
 
 extension Scenario {
-    /// Random graphs of derived values. Each round draws a new one, and it changes its shape with
-    /// the sources' values. Each thread numbers its writes, and writes to one source after the
-    /// other. So every result shows which writes it includes: a sequential oracle.
+    /// Random graphs of derived values. Each round makes a new graph, and the values of the sources
+    /// change its shape. Each thread numbers its writes, and writes to its sources one after the
+    /// other. Every result therefore shows which writes it includes, and can be compared with a
+    /// sequential order.
     static let derivedGraphs = Scenario(
         name: "derived-graphs",
         summary:
@@ -35,7 +36,7 @@ extension Scenario {
             }
         }
 
-        // The links of dropped derived values end with them.
+        // The links of derived values end when these are released.
         round.drain()
         if round.violations.isEmpty {
             for witness in witnesses { witness.settle(round) }
@@ -64,7 +65,8 @@ extension Worker {
         if generator.oneIn(2) { token.cancel() } else { token.cancelAndWaitBlocking() }
     }
 
-    /// A derived value that dies, and the observation of one that nothing else keeps.
+    /// Makes a derived value and releases it, and observes another one that only the observation
+    /// retains.
     fileprivate func makeAndDrop(_ graph: RandomGraph) {
         begin("make and drop")
         if generator.oneIn(16) { graph.makeAndDrop() }
@@ -80,7 +82,8 @@ extension Worker {
         check(twice.number == ~twice.complement, "P23.no-mixture", "the words of a result are \(twice)")
     }
 
-    /// Writes to the thread's own history, if it has one, and sees its own write at once.
+    /// Writes the next number to the thread's own history, if it has one. Checks that the present
+    /// values include this write.
     fileprivate func set(_ graph: RandomGraph) {
         begin("set")
         guard index < graph.histories.count else { return }
@@ -98,8 +101,8 @@ extension Worker {
 // MARK: - The graph
 
 /// Sources to which one thread writes the numbers 1, 2, 3, …, to one source after the other. The
-/// number *n* stays in its source until the thread comes round to it: so it is present together
-/// with each of the next numbers in the other sources.
+/// number *n* stays in its source until the thread comes to that source again. It is therefore
+/// present together with each of the next numbers in the other sources.
 private final class History: Sendable {
     let sources = (0..<History.count).map { Observed(UInt64($0)) }
     private let last = Atomic<UInt64>(UInt64(History.count - 1))
@@ -141,7 +144,7 @@ private struct Writes: Equatable, Sendable, CustomStringConvertible {
 
     func isOf(_ number: UInt64, of history: Int) -> Bool { earliest[history] <= number && number <= latest[history] }
 
-    /// Whether this can be a later result than `before`.
+    /// Returns whether this result can come after `before`.
     func canFollow(_ before: Writes) -> Bool { !(0..<4).contains { latest[$0] < before.earliest[$0] } }
 
     var description: String { (0..<4).map { "\(earliest[$0])…\(latest[$0])" }.joined(separator: ", ") }
@@ -157,31 +160,32 @@ private struct Third: Error, Equatable {}
 /// A number and its complement.
 private struct Twice: Equatable, Sendable { let number, complement: UInt64 }
 
-/// A random graph over the histories. The number in a function's own source decides which nodes it
-/// reads.
+/// A random graph over the histories. A number from the function's own source decides which nodes
+/// the function reads.
 private final class RandomGraph: Sendable {
     let histories: [History]
     private let nodes: [[Node]]
-    /// Derived from all sources.
+    /// A derived value that depends on all sources.
     let all: Derived<Writes>
     let failing: Derived<Result<UInt64, Third>>
-    /// Most of its results equal the one before.
+    /// A derived value most of whose results equal the previous one.
     let choice: Derived<Bool>
     /// A result of two words without references.
     let twice: Derived<Twice>
     let (drops, deaths) = (Tally(), Tally())
     private let dropped = Guarded<[ObservationToken]>([])
 
-    /// A derived value. Its function reads a source of its own, and nodes of the layer above.
+    /// A derived value. Its function reads its own source, and nodes of the layer above.
     struct Node: Sendable {
         let derived: Derived<Writes>
         let source: Place
         let always: [Int]
-        /// The function reads one of these two; the number in the source decides which one.
+        /// The indices of two nodes. The function reads one of them; the number in its source
+        /// decides which one.
         let choice: (Int, Int)?
     }
 
-    /// A source of a history.
+    /// The place of a source: its history, and its index there.
     struct Place: Sendable, Hashable { let history, source: Int }
 
     var first: Observed<UInt64> { histories[0].first }
@@ -236,10 +240,11 @@ private final class RandomGraph: Sendable {
         })
     }
 
-    /// Whether functions read the first of their two choices, by the number in their own source.
+    /// Returns whether a function reads the first of its two choices when its own source has this
+    /// number.
     static func choice(_ number: UInt64) -> Bool { number / UInt64(History.count) & 1 == 0 }
 
-    /// Makes a derived value that belongs to a model, observes it, and drops it.
+    /// Makes a derived value that belongs to a model, observes it, and releases it.
     func makeAndDrop() {
         var derived: Derived<UInt64>? = Derived { [first] get in get(first) }.asModels
         let token = derived!.observe { _ in checkUserCode("callback") }
@@ -249,8 +254,7 @@ private final class RandomGraph: Sendable {
         dropped.withLock { $0.append(token) }
     }
 
-    /// Checks at rest that each source has one link for each observed value that was last derived
-    /// from it.
+    /// Checks at rest that each source has one link for each observed value that depends on it now.
     func checkLinks(_ round: Round, isObserved: Bool) {
         var expected: [Place: Int] = [:]
         if isObserved {
@@ -271,7 +275,7 @@ private final class RandomGraph: Sendable {
         }
     }
 
-    /// The places that a node is derived from at present.
+    /// Returns the places of the sources on which a node depends now.
     private func roots(_ layer: Int, _ index: Int) -> Set<Place> {
         let node = nodes[layer][index]
         var roots: Set<Place> = [node.source]
@@ -284,12 +288,12 @@ private final class RandomGraph: Sendable {
     }
 }
 
-/// An observer of an end of a graph. It judges the changes, which come on any threads, in the order
-/// of their versions.
+/// An observer of the last layer of a graph. The changes come on any thread. It checks them in the
+/// order of their versions.
 private final class DerivedWitness: Sendable {
     fileprivate struct State {
         var last: Change<Writes>?
-        /// Versions that came while one before them is missing.
+        /// The changes that came while an earlier version was still missing, by version.
         var early: [UInt64: Change<Writes>] = [:]
     }
 
@@ -311,7 +315,7 @@ private final class DerivedWitness: Sendable {
         }
     }
 
-    /// Checks at rest that the last delivery was the present value.
+    /// Checks at rest that the last change has the present value.
     func settle(_ round: Round) {
         let (value, version) = derived.snapshot()
         let (last, early) = state.withLock { ($0.last, $0.early.count) }
@@ -340,6 +344,6 @@ extension DerivedWitness.State {
 }
 
 extension Derived {
-    /// The derived value as a property of a model: its observations end with it.
+    /// The derived value as a property of a model. Its observations end with the model.
     var asModels: Derived { _DerivedStorage().derived { self } }
 }

@@ -4,8 +4,8 @@ import Glibc
 import Synchronization
 
 extension Scenario {
-    /// Derived values whose sources change faster than their functions run, die, and seem to form
-    /// rings; with observers of every ordered delivery.
+    /// Sources of derived values change faster than the functions run, die, and make derived values
+    /// seem to need themselves. Observers use every ordered delivery.
     static let derivedUses = Scenario(
         name: "derived-uses",
         summary:
@@ -19,7 +19,7 @@ extension Scenario {
         leastThreads: 4
     ) { round in
         DisturbedReads(round: round).judge()
-        // Each commit evaluates the observed values before it goes on. The sources of the
+        // Each commit evaluates the observed values before it returns. The sources of the
         // unobserved values change faster than a function runs.
         let (pair, restless, ring, garage) = (RestlessPair(), RestlessPair(), ChangingRing(), MortalSource())
         let followers = NumberFollowers(pair, round)
@@ -31,7 +31,7 @@ extension Scenario {
                 worker.begin("commit without rest")
                 for _ in 0..<200 { restless.commit() }
             case 1...2:
-                // Mailboxes without a bound.
+                // These mailboxes have no bound.
                 guard followers.tokens.allSatisfy({ $0.deliveryCounts!.pending < 1_000 }) else { return }
                 worker.begin("commit")
                 pair.commit()
@@ -46,7 +46,7 @@ extension Scenario {
     }
 }
 
-/// Observers of a pair's derived values: serial, on an actor, and by a sequence.
+/// Observers of a pair's derived values: one serial, one on an actor, and one with a sequence.
 private final class NumberFollowers: Sendable {
     let tokens: [ObservationToken]
     private let pair: RestlessPair
@@ -83,7 +83,7 @@ private final class NumberFollowers: Sendable {
             }
         }
         iteration.cancel()
-        // The task ends its observation when it comes to that.
+        // The task ends its observation only when it runs again.
         round.wait(for: "P14.nothing-left", "a cancelled iteration goes on") { pair.read.observationCount == 1 }
         for token in tokens { token.cancelAndWaitBlocking() }
     }
@@ -98,24 +98,24 @@ extension OrderedWitness {
     }
 }
 
-/// How often a function has run, by thread.
+/// The number of runs of a function, by thread.
 private final class RunCounts: Sendable {
     private let counts = Guarded<[UInt: Int]>([:])
     private var thread: UInt { UInt(pthread_self()) }
 
     func increment() { counts.withLock { $0[thread, default: 0] += 1 } }
 
-    /// Takes the runs of the calling thread since its last call.
+    /// Returns the number of runs on the calling thread since its last call.
     func take() -> Int { counts.withLock { $0.updateValue(0, forKey: thread) ?? 0 } }
 }
 
-/// Two sources that always change together, by one each, and take less time for it than what is
-/// derived of them.
+/// Two sources that always change together, by one each. A change takes less time than the
+/// functions that read them.
 private final class RestlessPair: Sendable {
     private let (x, y) = (Observed<UInt64>(0), Observed<UInt64>(0))
     private let both: Group<(UInt64, UInt64)>
     private let runs: RunCounts
-    /// By a function that reads, and by one that names what it needs.
+    /// Derived values of both forms: one reads with a reader, one names its sources.
     let read, named: Derived<Numbers>
 
     init() {
@@ -149,12 +149,12 @@ private final class RestlessPair: Sendable {
         let value = (worker.generator.oneIn(2) ? read : named).value
         worker.check(value.first == value.second, "P23.no-mixture", "read \(value)")
         worker.check(value.first >= before, "P22.current", "read \(value) after \(before)")
-        // The last run was on copies.
+        // If there were so many runs, the last one was on copies.
         if runs.take() > 12 { worker.hit(0) }
     }
 }
 
-/// Two derived values. Each reads the other while the other does not read it.
+/// Two derived values. Each of them reads the other only while the other does not read it.
 private final class ChangingRing: Sendable {
     private let side = Observed(false)
     private let (first, second): (Derived<Int>, Derived<Int>)
@@ -184,8 +184,8 @@ private final class ChangingRing: Sendable {
     }
 }
 
-/// An object that lives until the next takes its place, and what is derived of its property through
-/// a weak reference.
+/// An object that lives until the next one replaces it, and derived values that depend on its
+/// property through a weak reference.
 private final class MortalSource: Sendable {
     private let weak = WeakObserved<WeakEnd>()
     private let kept = Place<WeakEnd>()
@@ -199,13 +199,13 @@ private final class MortalSource: Sendable {
         token = derived.observe { _ in checkUserCode("callback") }
     }
 
-    /// Called by one thread only.
+    /// Replaces the object by a new one. Only one thread may call it.
     func replace(_ worker: Worker) {
         worker.begin("replace a source")
         let number = last.add(1, ordering: .sequentiallyConsistent).newValue
         let shed = WeakEnd(2 * number)
         weak.value = shed
-        // The one before dies here.
+        // The previous object dies here.
         _ = kept.exchange(shed)
         shed.number.value += 1
         let value = derived.value
@@ -222,7 +222,8 @@ private final class MortalSource: Sendable {
         worker.check(value / 2 + 1 >= before, "P22.current", "read \(value), and number \(before) was there")
     }
 
-    /// A weak property whose referent lives observes its death.
+    /// Ends the observation, and releases the source. Otherwise the weak property would still
+    /// observe the source's death.
     func end() {
         token.cancel()
         _ = kept.exchange(nil)

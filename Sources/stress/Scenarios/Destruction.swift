@@ -3,7 +3,7 @@
 import Glibc
 
 extension Scenario {
-    /// Captures whose deinit uses the library, or blocks.
+    /// The deinitialisers of captures use the library, or block.
     static let destruction = Scenario(
         name: "destruction",
         summary: "captures whose deinit registers, notifies, cancels, drains, or blocks",
@@ -15,8 +15,8 @@ extension Scenario {
         windows: [
             "deinit that re-enters", "deinit that blocks", "destroyed by the waiting thread", "P14.prompt was judged",
         ],
-        // P14.prompt is a bound against the clock. Among dozens of threads, each would wait for a
-        // processor most of the time, and no round could judge the bound.
+        // P14.prompt is a time limit. Among dozens of threads, each would wait for a processor most
+        // of the time, and no round could judge the limit.
         excluded: .crowd
     ) { round in
         let registry = ObserverRegistry<UInt64>()
@@ -67,8 +67,8 @@ extension Scenario {
     }
 }
 
-/// In the deinit of a capture: a thread of the scenario destroys only the closure for which it
-/// waits. (P5)
+/// Checks, in the deinit of a capture, that a thread of the scenario destroys only the closure for
+/// which it waits. (P5)
 private func checkPlace(of own: Guarded<ProbeReference?>, _ round: Round) {
     guard let worker = Worker.current, let probe = own.withLock({ $0 }) else { return }
     round.check(
@@ -78,7 +78,7 @@ private func checkPlace(of own: Guarded<ProbeReference?>, _ round: Round) {
     )
 }
 
-/// Uses the library from a deinit that the library runs. A wait there returns `.deferred`. (P5, P9)
+/// Uses the library in a deinit that the library runs. Waiting returns `.deferred` there. (P5, P9)
 private func checkReentry(_ round: Round, _ registry: ObserverRegistry<UInt64>) {
     let token = registry.observe { _ in checkUserCode("callback") }
     registry.notify(0)
@@ -89,8 +89,8 @@ private func checkReentry(_ round: Round, _ registry: ObserverRegistry<UInt64>) 
 }
 
 extension Worker {
-    /// Ends observations one by one, each while the reclamation thread has nothing to do and
-    /// sleeps, so that only the end wakes it. (P14)
+    /// Ends observations one by one while the reclamation thread has no work and sleeps, so that
+    /// only the end of the observation wakes it. (P14)
     fileprivate func checkEndsAtRest(of registry: ObserverRegistry<UInt64>, _ round: Round) {
         if round.isFaulted { return }
         let delays = TimedBound("P14.prompt", limit: 100_000_000, window: 3)

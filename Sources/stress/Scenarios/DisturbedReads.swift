@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reads of derived values whose sources another thread changes in each run of their functions.
-/// (P23, P24, P25)
+/// Reads derived values. In each run of their functions, another thread changes the sources. (P23,
+/// P24, P25)
 struct DisturbedReads {
     let round: Round
 
-    /// As often a function is disturbed at most: an evaluation that does not end by itself ends
-    /// then.
+    /// The largest number of runs that are disturbed: after them, an evaluation that would not end
+    /// by itself ends.
     private static var mostDisturbed: UInt64 { 400 }
-    /// Some on what is there, some on copies.
+    /// The largest number of runs of a function, on present values and on copies together.
     private static var mostRuns: UInt64 { 24 }
 
     func judge() {
@@ -18,8 +18,8 @@ struct DisturbedReads {
         referents()
     }
 
-    /// Each value of a chain is disturbed. The whole chain is disturbed no more often than one
-    /// value would be.
+    /// Disturbs each value of a chain. The whole chain may run only as often as the single values
+    /// would.
     private func chain(depth: Int) {
         let (source, runs) = (Observed<UInt64>(0), Tally())
         let disturbed = { @Sendable (before: UInt64, get: borrowing Reader) -> UInt64 in
@@ -34,7 +34,8 @@ struct DisturbedReads {
         round.check(count <= Self.mostRuns * UInt64(depth), "P25.ends", "a chain of \(depth) took \(count) runs")
     }
 
-    /// Each value of a ladder reads the one before twice.
+    /// Disturbs a value that depends on a ladder: each value of the ladder reads the previous one
+    /// twice.
     private func ladder(depth: Int) {
         let (source, quiet, runs, ladderRuns) = (Observed<UInt64>(0), Observed<UInt64>(1), Tally(), Tally())
         var last = Derived { get in
@@ -58,8 +59,8 @@ struct DisturbedReads {
         round.check(count <= most, "P24.once-on-copies", "a ladder of \(depth) took \(count) runs, \(most) at most")
     }
 
-    /// A list leads to a new object in each run, until the other thread pauses. The object before
-    /// keeps changing for some time.
+    /// Disturbs a value whose list leads to a new object in each run, until the other thread
+    /// pauses. The previous object continues to change for some time.
     private func newObjects() {
         let mostLed = 2 * Self.mostRuns
         let (number, list, runs) = (Observed<UInt64>(0), Observed([Part(0)]), Tally())
@@ -85,8 +86,8 @@ struct DisturbedReads {
         round.check(count <= mostLed + 1, "P25.ends", "a function that was led to new objects ran \(count) times")
     }
 
-    /// A weak property refers to a new object in each run, whose number a commit sets with it; the
-    /// one before dies.
+    /// Disturbs a value that reads a weak property. In each run the property refers to a new
+    /// object, whose number a commit sets at the same time. The previous object dies.
     private func referents() {
         let (first, weak, number, runs) = (Numbered(0), WeakObserved<Numbered>(), Observed<UInt64>(0), Tally())
         let (both, owner) = (Group(weak, number), Guarded<[Numbered]>([first]))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Scenario {
-    /// Tasks wait for a value while a thread sets the value, the time runs out, a task is
-    /// cancelled, or the source dies.
+    /// Tasks wait for a value. A thread sets the value, the time limit passes, a task is cancelled,
+    /// or the source dies.
     static let firstValue = Scenario(
         name: "first-value",
         summary:
@@ -22,12 +22,12 @@ extension Scenario {
 }
 
 extension Worker {
-    /// A property of this thread's own, and a task that waits for its second change.
+    /// Makes a property that no other thread uses, and a task that waits for its second change.
     fileprivate func waitForValue() {
         var property: Observed<UInt64>? = Observed(0)
         let timeout = Duration.microseconds(generator.below(400))
-        // The task looks at the first change for so long: meanwhile the second one and the end of
-        // the time come.
+        // The task looks at the first change for this time. Within it the second change comes, and
+        // the time limit passes.
         let pause = UInt64(generator.below(4)) * 100_000
         let (isSet, end) = (!generator.oneIn(4), generator.below(4))
         let begin = ContinuousClock.now
@@ -51,10 +51,10 @@ extension Worker {
     }
 }
 
-/// How a wait has ended; the numbers are the scenario's windows.
+/// The way in which a wait has ended. The numbers are the indices of the scenario's windows.
 private enum Outcome: Int, Sendable { case accepted, timedOut, cancelled, ended }
 
-/// Waits for the value 2.
+/// Waits for the value 2, and returns how the wait ended.
 private func outcome(of source: Guarded<Observed<UInt64>?>, _ timeout: Duration, _ pause: UInt64) async -> Outcome {
     do {
         // The task has no other reference to the property while it waits.

@@ -4,8 +4,8 @@ import Dispatch
 import Glibc
 
 extension Scenario {
-    /// Changes come faster than observers receive them, under each policy: what is dropped is
-    /// counted, and the policy says what is kept.
+    /// Changes come faster than observers receive them, under each policy. Dropped changes are
+    /// counted, and the policy decides which changes are kept.
     static let flood = Scenario(
         name: "flood",
         summary:
@@ -41,7 +41,7 @@ private func change(_ property: Observed<TrackedValue>, under round: Round, _ li
         worker.begin("modify")
         let value = TrackedValue(serial: worker.uniqueSerial())
         property.modify { draft in
-            // No thread enqueues while the body runs.
+            // No other change is enqueued while the body runs.
             for listener in listeners { listener.checkCapacity(worker) }
             draft = value
         }
@@ -50,13 +50,13 @@ private func change(_ property: Observed<TrackedValue>, under round: Round, _ li
     }
 }
 
-/// An observer with a policy, and how it is called.
+/// An observer with one policy and one kind of delivery.
 private struct FloodListener: Sendable {
     private let buffering: Buffering
     private let follower: Follower
     private let hasInitial: Bool
 
-    /// One for each policy, and each kind of delivery; which for which depends on the round.
+    /// Makes an observer for each policy. The round's seed chooses its kind of delivery.
     static func all(_ round: Round, _ property: Observed<TrackedValue>) -> [FloodListener] {
         var generator = Generator(seed: round.seed, stream: 0xF100D)
         let policies: [Buffering] = [
@@ -81,14 +81,14 @@ private struct FloodListener: Sendable {
             witness.check(change.old)
             witness.check(change.new)
             witness.receive(change) {
-                // Slow now and then, so that other changes arrive.
+                // It is slow sometimes, so that other changes arrive.
                 if change.version & 63 == 0 { usleep(100) }
             }
         }
         follower = Follower(witness, token)
     }
 
-    /// How many changes may wait; nil for any number.
+    /// The number of changes that may wait; nil if there is no limit.
     private var capacity: UInt64? {
         switch buffering {
         case .unbounded: nil
@@ -97,8 +97,8 @@ private struct FloodListener: Sendable {
         }
     }
 
-    /// While no thread enqueues: no more are pending than the policy allows, and the one that is on
-    /// its way out of the buffer.
+    /// Checks that at most one change more is pending than the policy allows: it may be on its way
+    /// out of the buffer. No change may be enqueued at the same time.
     func checkCapacity(_ worker: Worker) {
         let counts = follower.counts
         guard let capacity else {
@@ -145,7 +145,7 @@ private struct FloodListener: Sendable {
 }
 
 extension Stage {
-    /// Lives as long as the program.
+    /// An actor that exists as long as the process.
     fileprivate static let forFloods = Stage()
 }
 
@@ -159,8 +159,8 @@ extension OrderedWitness {
 
 // MARK: - To the letter
 
-/// A queue that stands still lets each policy show what it keeps, the end included; what it drops
-/// is destroyed under no lock.
+/// Checks with a suspended queue what each policy keeps, including the end, and that dropped
+/// changes are destroyed under no lock.
 private func checkPolicies(_ round: Round) {
     guard round.violations.isEmpty else { return }
     let kept: [(Buffering, [UInt64])] = [
@@ -173,7 +173,7 @@ private func checkPolicies(_ round: Round) {
         let token = observeAndFlood(round, queue, buffering) { change in received.withLock { $0.append(change.version) }
         }
         token.onEnd { end in if end == .sourceDeleted { ends.withLock { $0 += 1 } } }
-        // The property is gone: the end is in the mailbox, or would be.
+        // The property is gone: the end is now in the mailbox, if it will ever be.
         round.drain()
         let waiting = token.deliveryCounts!
         let areKept = waiting.received == 0 && waiting.pending == expected.count && waiting.sent == 9
@@ -190,7 +190,7 @@ private func checkPolicies(_ round: Round) {
     }
 }
 
-/// Makes nine changes of a property that then goes.
+/// Makes nine changes of a property, and then releases the property.
 private func observeAndFlood(
     _ round: Round,
     _ queue: DispatchQueue,
@@ -201,7 +201,7 @@ private func observeAndFlood(
     let token = property.observe(delivery: .queue(queue, buffering: buffering), receive)
     for serial in 1...9 as ClosedRange<UInt64> {
         property.value = TrackedValue(serial: serial)
-        // No other thread has the replaced value any more.
+        // Afterwards no other thread has the replaced value.
         round.drain()
     }
     return token

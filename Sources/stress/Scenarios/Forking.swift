@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Scenario {
-    /// The process forks again and again while its threads use the library. Each child reads. Some
+    /// The process forks repeatedly while its threads use the library. Each child reads. Some
     /// children then call an operation that must trap in a child.
     static let forking = Scenario(
         name: "forking",
@@ -68,9 +68,9 @@ extension Scenario {
     }
 }
 
-/// Counts the activities that run at a fork, as hints for the windows.
+/// Counts the activities during which a fork happens, as hints for the windows.
 private final class Activities: Sendable {
-    /// In the order of the windows.
+    /// The activities, in the order of the windows.
     enum Activity: Int, CaseIterable { case callback, registration, body, attachment }
 
     private let running = Activity.allCases.map { _ in Tally() }
@@ -96,7 +96,7 @@ private struct Child: Sendable {
     /// The only reference to a token. The child releases its copy; the observation goes on in the
     /// parent.
     let token: Guarded<ObservationToken?>
-    /// The misuse with which the child ends; nil if it only reads.
+    /// The misuse with which the child ends; nil if the child only reads.
     let misuse: Misuse?
 
     func forkAndCheck(_ worker: Worker) {

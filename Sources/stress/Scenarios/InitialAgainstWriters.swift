@@ -3,8 +3,8 @@
 import Synchronization
 
 extension Scenario {
-    /// Observers register, most with `.initial`, while others change the property: nothing falls
-    /// between, nothing repeats.
+    /// Observers register, most of them with `.initial`, while other threads change the property.
+    /// No change is lost, and none is received twice.
     static let initialAgainstWriters = Scenario(
         name: "initial-against-writers",
         summary: "observers register while the property changes: every version after the first, once",
@@ -26,7 +26,7 @@ extension Scenario {
                 property.modify { $0 += 1 }
             },
             Round.Role(threads: round.threads - writers) { worker in
-                // As many observers as the writers can bear: the round's last part is without
+                // More observers would slow the writers too much. The last part of the round has no
                 // registrations.
                 guard observers[worker.index].withLock({ $0.count < 48 }) else { return sleepBriefly() }
                 worker.begin("observe")
@@ -48,17 +48,18 @@ extension Scenario {
     }
 }
 
-/// One observer, and the sum of what it has received; on every thread, hence in atomics.
+/// One observer, and the sum of the versions that it has received. Callbacks run on every thread,
+/// so the sum is atomic.
 private final class CountingObserver: Sendable {
     private let withInitial: Bool
     private let versionBefore: UInt64
-    /// Stands for "not received". Not the largest there is: the standard library's `min` takes that
-    /// for -1.
+    /// Stands for "nothing received". It is not the largest number, because the standard library's
+    /// `min` takes that for -1.
     private static let none: UInt64 = 1 << 62
     private let initial = Atomic<UInt64>(none)
     private let initials = Tally()
-    /// It receives the changes after this version: the initial one, or the smallest received less
-    /// one.
+    /// The observer receives the changes after this version. It is the initial version, or the
+    /// smallest received version minus one.
     private let smallest = Atomic<UInt64>(none)
     private let largest = Atomic<UInt64>(0)
     private let (calls, versions) = (Tally(), Tally())
@@ -90,7 +91,7 @@ private final class CountingObserver: Sendable {
             worker.check(worker === registering, "P4.initial-once", "the initial value came on another thread")
             initials.increment()
             initial.store(change.version, ordering: .relaxed)
-            // Some take their time, while other threads receive changes.
+            // Some callbacks take some time while other threads receive changes.
             if worker.generator.oneIn(4) { sleepBriefly() }
             if calls.value > 0 { overtaken.store(true, ordering: .relaxed) }
             return
@@ -101,7 +102,7 @@ private final class CountingObserver: Sendable {
         largest.max(change.version, ordering: .relaxed)
     }
 
-    /// At rest: each version after the first, once.
+    /// Checks at rest that each version after the first was received once.
     func check(_ round: Round, _ version: UInt64) {
         let (calls, sum) = (calls.value, versions.value)
         let (smallest, largest) = (smallest.load(ordering: .relaxed), largest.load(ordering: .relaxed))
@@ -125,7 +126,7 @@ private final class CountingObserver: Sendable {
     }
 }
 
-/// The sum of the whole numbers after `first`, up to `last`.
+/// Returns the sum of the whole numbers after `first`, up to `last`.
 private func sumOfNumbers(after first: UInt64, through last: UInt64) -> UInt64 {
     func triangle(_ number: UInt64) -> UInt64 {
         number.isMultiple(of: 2) ? (number / 2) &* (number &+ 1) : number &* ((number &+ 1) / 2)

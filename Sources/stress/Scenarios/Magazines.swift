@@ -3,8 +3,8 @@
 import Glibc
 
 extension Scenario {
-    /// Strings, arrays, and structs in boxes, which the threads that replace them release
-    /// themselves, are read in every way.
+    /// Strings, arrays and structs in boxes are read in all ways. The threads that replace them
+    /// also release them.
     static let magazines = Scenario(
         name: "magazines",
         summary: "strings, arrays and boxes are replaced, read, borrowed, and left to threads that do nothing more",
@@ -30,7 +30,7 @@ extension Scenario {
                 numbers.value = Numbers.large(serial)
                 worker.hit(1)
             }
-            // It replaces the large one, unless another thread has done so.
+            // The small value replaces the large one, unless another thread has replaced it.
             numbers.value = Numbers.make(serial)
             worker.begin("set a struct in a box")
             for number in 0..<8 as Range<UInt64> { block.value = Block(serial &+ number) }
@@ -40,14 +40,15 @@ extension Scenario {
             if worker.generator.oneIn(64) { sched_yield() }
             worker.check(Text.isWhole(copy), "P2.whole-value", "a string is \(copy)")
             worker.borrow(text, numbers)
-            // Sweeps all magazines, while their threads use them.
+            // Sweeps all magazines while their threads use them.
             if worker.generator.oneIn(64) { ConcurrentObserveDiagnostics.drain(deadline: .now) }
         }
         round.checkRest()
     }
 }
 
-/// Strings too long to be their own bits, of one letter, as many times as the letter says.
+/// Makes strings that are too long to be stored inline. Each has one letter, repeated a number of
+/// times that depends on the letter.
 private enum Text {
     static let alternating = [make(1), make(2)]
 
@@ -64,14 +65,14 @@ private enum Text {
     }
 }
 
-/// Arrays of one number, many times.
+/// Makes arrays that have one number many times.
 private enum Numbers {
     static func make(_ serial: UInt64) -> [UInt64] { Array(repeating: serial, count: 3 + Int(serial & 7)) }
     static func large(_ serial: UInt64) -> [UInt64] { Array(repeating: serial, count: 10_000) }
     static func isWhole(_ numbers: [UInt64]) -> Bool { numbers.allSatisfy { $0 == numbers[0] } }
 }
 
-/// Too large for the property itself: one number, three times.
+/// A value that is too large for the property itself: it has one number three times.
 private struct Block: Sendable {
     let (first, second, third): (UInt64, UInt64, UInt64)
 
@@ -116,14 +117,14 @@ extension Worker {
     }
 }
 
-/// A thread changes a property a few times, and then uses the library no more: what it has replaced
-/// is released all the same, soon in most cases. (The library's thread looks once a second by
-/// itself.)
+/// Runs a thread that changes a property a few times, and then does not use the library any more.
+/// Checks that the replaced values are released nevertheless, in most cases soon. (The library's
+/// thread looks once a second without a signal.)
 private func leaveBehind(_ round: Round, _ replace: @escaping @Sendable (UInt64) -> Void) {
     let limit: UInt64 = 300_000_000 * Sanitizer.slowdown
     var late = 0
     for attempt in 0..<5 as Range<UInt64> {
-        // So that the library's thread sleeps.
+        // So long that the library's thread sleeps.
         usleep(15_000)
         JoinableThread { for serial in 0...(attempt & 1) { replace(serial) } }.join()
         if round.isFaulted { return }

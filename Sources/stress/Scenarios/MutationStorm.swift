@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Scenario {
-    /// All threads change one property in every way there is; what its observers receive must be
-    /// one chain without gaps.
+    /// All threads change one property in all possible ways. The changes that its observers receive
+    /// must be one chain without gaps.
     static let mutationStorm = Scenario(
         name: "mutation-storm",
         summary: "writers set, exchange and modify one property: its changes chain, and no observer misses one",
@@ -14,7 +14,7 @@ extension Scenario {
         ],
         windows: ["another change was published before this was delivered", "set in a callback", "a boxed value"]
     ) { round in
-        // One property with values in itself, one with boxed ones.
+        // One property stores its values in itself, the other one in boxes.
         let small = Storm<UInt64>(round) { $0 }
         let boxed = Storm<BoxedNumber>(round) { BoxedNumber($0) }
         round.load { worker in
@@ -31,7 +31,8 @@ extension Scenario {
     }
 }
 
-/// One property, what its standing observers have received, and what threads do with it.
+/// One property, the changes that its permanent observers have received, and the actions of the
+/// threads on it.
 private final class Storm<Value: Distinct>: Sendable {
     private let property: Observed<Value>
     private let logs: [Log]
@@ -83,22 +84,22 @@ private final class Storm<Value: Distinct>: Sendable {
     }
 }
 
-/// The changes that the callbacks of one thread have received. Belongs to the thread; read when it
-/// has ended.
+/// The changes that the callbacks of one thread have received. Only this thread writes it. It is
+/// read when the thread has ended.
 private final class Log: @unchecked Sendable {
-    // Unchecked: one thread writes it, others read it after joining that thread.
+    // Unchecked: one thread writes it. Others read it after they have joined that thread.
     var chain: [ChainLink] = []
-    /// The calls of each standing observer, and the sum of the versions.
+    /// The number of calls of each permanent observer, and the sum of the versions.
     var received = [(calls: UInt64, versions: UInt64)](repeating: (0, 0), count: 4)
     var priors = 0
-    /// Changes that have a prior delivery.
+    /// The number of changes that have a prior delivery.
     var announced = 0
     var ownCalls = 0
     var nested = 0
     var lastReceived: UInt64 = 0
 }
 
-/// Observers that stay throughout. The first receives prior deliveries, and now and then sets the
+/// Makes observers that stay. The first one receives prior deliveries, and sometimes sets the
 /// property itself.
 private func standingObservers<Value: Distinct>(
     of property: Observed<Value>,
@@ -135,7 +136,8 @@ private func standingObservers<Value: Distinct>(
     }
 }
 
-/// At rest: one chain, and every observer has received each of its changes once.
+/// Checks at rest that the changes are one chain, and that every observer has received each of them
+/// once.
 private func checkChain(_ round: Round, _ logs: [Log], _ version: UInt64, _ last: UInt64) {
     guard round.violations.isEmpty else { return }
     let chain = logs.flatMap(\.chain)

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Scenario {
-    /// Callbacks that change what others observe, in circles that end: no callback waits for
-    /// another, and none is nested in another.
+    /// Callbacks change properties that other callbacks observe, in cycles that end. No callback
+    /// waits for another one, and none runs inside another one.
     static let mutualActors = Scenario(
         name: "mutual-actors",
         summary: "actors, queues and serial observers that answer each other's changes, and their own",
@@ -27,7 +27,7 @@ extension Scenario {
     }
 }
 
-/// Two properties, each of whose observers counts the other one up.
+/// Two properties. The observer of each increments the other one.
 private final class Game: Sendable {
     private static let moves: UInt64 = 24
 
@@ -37,14 +37,15 @@ private final class Game: Sendable {
     let isSerial: Bool
     let hasReentered: Bool
 
-    /// The actors are shared by all games: one may be busy with another.
+    /// All games share the actors: an actor may be busy with another game.
     private static let deliveries: [OrderedDelivery] = [
         .serial, .globalQueue, .isolated, .actor(Listener()), .actor(Listener()),
     ]
 
     init(_ worker: Worker) {
         let (first, second) = (worker.generator.below(5), worker.generator.below(5))
-        // The right one answers to itself, too: its observer changes what it observes.
+        // The right property answers to itself, too: its observer changes the property that it
+        // observes.
         let isSelfish = worker.generator.oneIn(2)
         (isSerial, hasReentered) = (first == 0 || second == 0, isSelfish && second == 0)
         let toLeft = Self.follow("left", left, first, worker.round) { [weak right] new in right?.raise(to: new) }
@@ -72,7 +73,7 @@ private final class Game: Sendable {
         return Follower(witness, token)
     }
 
-    /// Makes the first move, and waits until the last is answered.
+    /// Makes the first move, and waits until the last one is answered.
     func play(_ worker: Worker) {
         left.value = 1
         let progress = { self.followers[0].witness.count &+ self.followers[1].witness.count }
@@ -92,7 +93,8 @@ private final class Game: Sendable {
 }
 
 extension Observed<UInt64> {
-    /// Sets the property unless it is as far already: every number is a change, and few are two.
+    /// Sets the property to `number`, unless it has this number or a higher one already. In most
+    /// cases each number is one change.
     fileprivate func raise(to number: UInt64) {
         guard value < number else { return }
         modify { present in present = Swift.max(present, number) }

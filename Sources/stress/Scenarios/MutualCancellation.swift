@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Scenario {
-    /// Two callbacks cancel each other, and wait: a callback that waited for the other would wait
-    /// for ever.
+    /// Two callbacks cancel each other, and wait. If one waited for the other, it would wait
+    /// forever.
     static let mutualCancellation = Scenario(
         name: "mutual-cancellation",
         summary: "two callbacks that cancelAndWait each other, while others wait for both",
@@ -51,10 +51,10 @@ private final class Pair: Sendable {
 
     var subjects: [Subject] { content.withLock { $0 } }
 
-    /// Breaks the cycle: closure, pair, token.
+    /// Breaks the cycle of closure, pair and token.
     func clear() { exchange([]) }
 
-    /// Releases the subjects before outside the lock.
+    /// Stores `subjects`. Releases the previous ones outside the lock.
     func exchange(_ subjects: [Subject]) {
         _ = content.withLock { content in
             defer { content = subjects }
@@ -77,7 +77,7 @@ extension Worker {
         let subjects = pair.subjects
         guard !subjects.isEmpty else { return }
         let other = subjects[index]
-        // Gives the other callback the time to begin.
+        // Gives the other callback time to begin.
         for _ in 0..<20 where !other.probe.isRunning { spin(nanoseconds: 500) }
         if other.probe.isRunning { hit(0) }
         begin("cancelAndWait of the other")

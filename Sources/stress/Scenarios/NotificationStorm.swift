@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Scenario {
-    /// Most threads notify without a pause; the others register and cancel in bulk, so that tables
-    /// grow and shrink under walks.
+    /// Most threads notify without a pause. The others register and cancel many observations, so
+    /// that tables grow and shrink during walks.
     static let notificationStorm = Scenario(
         name: "notification-storm",
         summary: "notifications without a pause while tables grow, fill with the dead, and shrink",

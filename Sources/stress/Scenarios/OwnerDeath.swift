@@ -62,7 +62,8 @@ extension Scenario {
         let mistaken = Tally()
         for _ in 0..<32 {
             let token = registry.removeByDyingOwner { end in if end == .cancelled { mistaken.increment() } }
-            // Not dropped before it has ended: that would cancel it.
+            // The token must not be released before the observation has ended: its release would
+            // cancel the observation.
             round.check(!token.isActive, "P13.death-noticed", "the token is active after its owner's death")
         }
         round.checkNothingIsKept(registry)
@@ -96,7 +97,7 @@ extension Worker {
 }
 
 extension Round {
-    /// Observers whose owners are dead do not count, without any notification.
+    /// Checks that observers whose owners are dead are not counted, even without a notification.
     fileprivate func checkDeadOwnersAreCounted(_ registry: ObserverRegistry<UInt64>) {
         var tokens: [ObservationToken] = []
         for _ in 0..<100 { tokens.append(registry.observe(owner: Owner()) { _, _ in }) }
@@ -111,10 +112,10 @@ extension Round {
 }
 
 extension Round {
-    /// A token that outlives its observation keeps no memory of the owner's.
+    /// Checks that a token does not keep memory of the owner after its observation has ended.
     fileprivate func checkNothingIsKept(_ registry: ObserverRegistry<UInt64>) {
         let owner = Owner()
-        // Each unowned reference keeps the object's memory, so they are counted.
+        // Each unowned reference keeps the object's memory, so the references are counted.
         let before = _getUnownedRetainCount(owner)
         let token = registry.observe(owner: owner) { _, _ in }
         token.cancelAndWaitBlocking()
@@ -134,7 +135,7 @@ private final class LastWill: Sendable {
 }
 
 extension ObserverRegistry<UInt64> {
-    /// Observes with an owner that dies, and ends the observation on its way.
+    /// Observes with an owner whose `deinit` ends the observation.
     fileprivate func removeByDyingOwner(_ onEnd: @escaping @Sendable (ObservationEnd) -> Void) -> ObservationToken {
         let token = observe(owner: LastWill(self)) { _, _ in }
         token.onEnd(onEnd)

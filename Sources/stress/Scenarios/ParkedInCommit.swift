@@ -4,7 +4,8 @@ import Glibc
 import Synchronization
 
 extension Scenario {
-    /// Snapshots beside four writers. One writer stays in its body for up to a minute.
+    /// Threads take snapshots while four writers commit. One writer stays in its body for up to a
+    /// minute.
     static let parkedInCommit = Scenario(
         name: "parked-in-commit",
         summary: "snapshots against three writers, and a fourth that stays in the body of a commit",
@@ -13,7 +14,8 @@ extension Scenario {
         leastThreads: 5
     ) { round in
         let accounts = (0..<16).map { _ in Observed(ParkedInCommit.balance) }
-        // `parked` belongs to the parked body; the other writers move money between the busy ones.
+        // `parked` has the accounts of the parked body. The other writers move money between the
+        // `busy` ones.
         let (parked, busy) = (PropertyList(Array(accounts.prefix(4))), Array(accounts.dropFirst(4)))
         let all = PropertyList(accounts)
         let isParked = Atomic<Bool>(false)
@@ -53,9 +55,9 @@ extension Scenario {
 
 private enum ParkedInCommit {
     static let balance = 1_000
-    /// The longest stay in the body.
+    /// The longest time in the body, in nanoseconds.
     static let longest: UInt64 = 60_000_000_000
-    /// Between two commits of a writer, so that snapshots come through.
+    /// The pause between two commits of a writer, in microseconds, so that snapshots can be taken.
     static let pause: UInt32 = 20
 }
 
@@ -69,8 +71,8 @@ extension Worker {
         }
     }
 
-    /// One of all, and one of what the parked body has, which no other thread changes: it must come
-    /// through at once.
+    /// Takes a snapshot of all accounts, and one of the parked body's accounts. No other thread
+    /// changes these, so their snapshot must return at once.
     fileprivate func takeSnapshots(
         _ all: PropertyList<Observed<Int>>,
         _ parked: PropertyList<Observed<Int>>,

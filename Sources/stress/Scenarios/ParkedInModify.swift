@@ -4,7 +4,7 @@ import Glibc
 import Synchronization
 
 extension Scenario {
-    /// Bodies of `modify` that do not return until others have read the property and ended
+    /// Bodies of `modify` return only after other threads have read the property and ended
     /// observations of it.
     static let parkedInModify = Scenario(
         name: "parked-in-modify",
@@ -52,16 +52,17 @@ extension Scenario {
     }
 }
 
-/// Shows which thread is inside a body, and lets it out when the others have made progress.
+/// Shows which thread is inside a body, and lets it return when the others have made progress.
 private final class Parking: Sendable {
-    /// The version that the body in there has found, plus one, or 0: versions are never found twice
-    /// but by bodies that throw.
+    /// The version that the running body has found plus one, or 0 without a body. Only bodies that
+    /// throw leave a version to be found again.
     private let inside = Atomic<UInt64>(0)
     private let (entries, steps) = (Tally(), Tally())
-    /// Bodies that have not thrown.
+    /// Counts the bodies that have not thrown.
     let changes = Tally()
 
-    /// Sequentially consistent, all: the marks enclose the body, the looks the read.
+    /// Sequentially consistent, all: the marks are stored before and after the body, and looked at
+    /// before and after the read.
     var occupant: UInt64 { inside.load(ordering: .sequentiallyConsistent) }
 
     func enter(_ version: UInt64) {
@@ -72,8 +73,8 @@ private final class Parking: Sendable {
 
     func step() { steps.increment() }
 
-    /// Waits until the others have read, or cancelled, several times. It would wait for ever if a
-    /// body blocked them.
+    /// Waits until the others have read or cancelled several times. It would wait forever if a body
+    /// blocked them.
     func awaitSteps(_ count: UInt64, _ round: Round) {
         let goal = steps.value + count
         while steps.value < goal, !round.isOver { usleep(20) }
@@ -113,7 +114,7 @@ extension Worker {
 }
 
 extension Worker {
-    /// Reads while a body may be blocked, and finds the value that the body has found.
+    /// Reads while a body may be blocked. Checks that it finds the value that the body has found.
     fileprivate func read(_ property: Observed<UInt64>, _ parking: Parking) {
         begin("read")
         let before = parking.occupant
@@ -131,7 +132,8 @@ extension Worker {
         hit(0)
     }
 
-    /// Registers while a body may be blocked, and receives the value that the body has found.
+    /// Registers while a body may be blocked. Checks that it receives the value that the body has
+    /// found.
     fileprivate func register(_ property: Observed<UInt64>, _ parking: Parking) {
         begin("observe")
         let before = parking.occupant

@@ -3,8 +3,8 @@
 import Synchronization
 
 extension Scenario {
-    /// The roots of paths die on any thread, while their steps are replaced, their ends change, and
-    /// tokens are cancelled.
+    /// The roots of paths die on any thread. At the same time their steps are replaced, their ends
+    /// change, and tokens are cancelled.
     static let pathDeath = Scenario(
         name: "path-death",
         summary: "the last reference to a path's root goes while its steps are replaced and its end changes",
@@ -63,7 +63,7 @@ extension Scenario {
     }
 }
 
-/// A root and the tokens of the observations of a path from it.
+/// A root, and the tokens of observations of a path that begins there.
 private final class PathSource: Sendable {
     let root: PathRoot
     private let kept = Guarded<[(record: PathRecord, token: ObservationToken)]>([])
@@ -88,17 +88,17 @@ private final class PathSource: Sendable {
     }
 }
 
-/// The changes of the end that an observer has received.
+/// Counts the changes of the path's last property that an observer has received.
 private final class PathRecord: Sendable {
     private let received = Tally()
     private let highest = Atomic<UInt64>(0)
     private let isSilent = Atomic<Bool>(false)
-    /// Changes received after `silence()`, and after the end.
+    /// Count the changes received after `silence()`, and after the end.
     private let (late, after) = (Tally(), Tally())
     private let ends = Atomic<Int>(0)
     private let reason = Atomic<UInt32>(.max)
 
-    /// No callback is running, and none will begin.
+    /// Records that no callback is running, and that none may begin.
     func silence() { isSilent.store(true, ordering: .releasing) }
 
     func note<Value>(_ change: Change<Value>) {
@@ -115,8 +115,8 @@ private final class PathRecord: Sendable {
         ends.add(1, ordering: .releasing)
     }
 
-    /// At rest: ended once. If the root's end has ended it, it had received every version up to its
-    /// last before.
+    /// Checks at rest that the observation ended once. If the root's death ended it, the observer
+    /// must have received every version up to its last one before.
     func check(_ round: Round) {
         guard round.violations.isEmpty else { return }
         round.check("the number of ends", ends.load(ordering: .acquiring), is: 1, "P12.end-once")

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A model of three steps for the scenarios about paths: the middle one may lead nowhere.
+/// A model for the scenarios about paths. A path through it has three steps, and the middle one may
+/// lead nowhere.
 final class PathRoot: ConcurrentObservable, ObservationSource {
     let first = Observed<UInt64>(0)
     let middle: Observed<PathMiddle>
@@ -9,7 +10,7 @@ final class PathRoot: ConcurrentObservable, ObservationSource {
 
     func cancelAllObservations() { ObservationToken.cancelAll(of: first, middle) }
 
-    /// The number that a path leads to at the moment; 0 if it leads nowhere.
+    /// The number to which a path leads now; 0 if it leads nowhere.
     var present: UInt64 { middle.value.end.value?.number.value ?? 0 }
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A weak step's referent dies while paths are relinked. Its deinitialiser finds all of them
-/// relinked: the change that it makes in the new property comes to every path.
+/// The referent of a weak step dies while paths are relinked. Checks that its deinitialiser finds
+/// all of them relinked: every path receives the change that it makes in the new property.
 func checkDeathInRelinking(_ round: Round) {
     let root = WeakRoot()
     let last = Place<WeakMiddle>()
-    // The first path that is relinked leaves its thread with the last reference.
+    // When the first path is relinked, its thread has the last reference.
     let replacement = WatchedEnd(1) { _ = last.exchange(nil) }
     let end = Observed(WatchedEnd(0, nil))
     _ = last.exchange(WeakMiddle(end) { replacement.number.value = 2 })
@@ -16,7 +16,7 @@ func checkDeathInRelinking(_ round: Round) {
     }
     end.value = replacement
     for received in received {
-        // The replacement, the deinitialiser's change, and the death, which stands as 0.
+        // The replacement, the deinitialiser's change, and the death, which has the number 0.
         round.check("what a path received", received.all.sorted(), is: [0, 1, 2], "P5.relinked-before-a-deinit")
     }
     for token in tokens { token.cancelAndWaitBlocking() }
@@ -26,7 +26,7 @@ private final class WeakRoot: ConcurrentObservable {
     let middle = WeakObserved<WeakMiddle>()
 }
 
-/// A weak step's referent, which has not made the property in it.
+/// The referent of a weak step. Its property is made only when it is used.
 private final class WeakMiddle: WeaklyObservable, ConcurrentObservable {
     let lifetime = ReferentLifetime()
     let end: Observed<WatchedEnd>
@@ -42,7 +42,7 @@ private final class WeakMiddle: WeaklyObservable, ConcurrentObservable {
     }
 }
 
-/// An end that does something once, when a path is linked to it.
+/// The end of a path. It runs a closure once, when a path is linked to it.
 private final class WatchedEnd: ConcurrentObservable {
     let number: Observed<UInt64>
     private let atLinking: Guarded<(@Sendable () -> Void)?>

@@ -3,8 +3,8 @@
 import Glibc
 
 extension Scenario {
-    /// All threads change what a path leads to, at every step; what its observers receive must be
-    /// one chain that ends where the path does.
+    /// All threads change the objects on a path, at every step. The changes that its observers
+    /// receive must be one chain, and the last one must have the value to which the path leads.
     static let pathRelinking = Scenario(
         name: "path-relinking",
         summary:
@@ -70,8 +70,9 @@ extension Scenario {
     }
 }
 
-/// When an observer of one path receives a replacement, all other paths are relinked already: their
-/// observers receive the replacement, and the change that this observer makes in the new property.
+/// Checks that all other paths are relinked already when an observer of one path receives a
+/// replacement. Their observers receive the replacement, and the change that this observer makes in
+/// the new property.
 private func checkChangesInCallbacks(_ round: Round) {
     let root = PathRoot(PathEnd(1))
     let received = (0..<2).map { _ in Record<UInt64>() }
@@ -83,14 +84,14 @@ private func checkChangesInCallbacks(_ round: Round) {
     }
     root.middle.value = PathMiddle(PathEnd(10))
     for received in received {
-        // A replacement, and two changes that the callbacks made.
+        // The replacement, and two changes that the callbacks have made.
         round.check("what a path received", received.all.sorted(), is: [10, 11, 12], "P1.received-from-a-callback")
     }
     for token in tokens { token.cancelAndWaitBlocking() }
 }
 
-/// A path that passes the property at which it ends: its observer receives a change of that
-/// property first as one of the end, then as a replacement.
+/// Checks a path that also leads through the property at which it ends. Its observer receives a
+/// change of that property first as a change of the end, and then as a replacement.
 private func checkPathThatPassesItsEnd(_ round: Round) {
     let node = PathNode()
     node.next.value = node
@@ -105,17 +106,17 @@ private final class PathNode: ConcurrentObservable {
     let next = Observed<PathNode?>(nil)
 }
 
-/// The thread that relinks a path does not relink for ever: the library goes on, and delivers the
-/// last change.
+/// Checks that a thread that relinks a path does not do so forever: the library continues the work,
+/// and delivers the last change.
 ///
-/// - Returns: Whether it came to that.
+/// - Returns: Whether the thread had to stop relinking.
 private func checkReplacementsInRelinking(_ round: Round) -> Bool {
     guard round.violations.isEmpty else { return false }
     let root = RestlessRoot()
     let caller = pthread_self()
     let (versions, others) = (Record<UInt64>(), Tally())
     let token = root.observe(\.end.number) { change in
-        // Versions grow, on whatever thread.
+        // Versions grow, on any thread.
         versions.note(change.new)
         if pthread_equal(pthread_self(), caller) == 0 { others.increment() }
     }
@@ -126,7 +127,7 @@ private func checkReplacementsInRelinking(_ round: Round) -> Bool {
     return others.value > 0
 }
 
-/// A root whose end replaces itself while a path is linked to it, a hundred times over.
+/// A root whose end replaces itself a hundred times while a path is linked to it.
 private final class RestlessRoot: ConcurrentObservable {
     let end = Observed(RestlessEnd(0, nil))
 
@@ -152,7 +153,7 @@ private final class RestlessEnd: ConcurrentObservable {
     }
 }
 
-/// An observer of a path, and what it has received, thread by thread.
+/// An observer of a path, and the changes that it has received, by thread.
 private final class PathWitness: Sendable {
     private let logs: [Guarded<Log>]
     private let token: ObservationToken
@@ -163,14 +164,14 @@ private final class PathWitness: Sendable {
     }
 
     init(_ root: PathRoot, workers: Int, options: ObservationOptions) {
-        // The last log belongs to the round's own thread, which receives the initial value, and to
-        // the library's threads.
+        // The last log is for the round's own thread, which receives the initial value, and for the
+        // library's threads.
         let logs = (0...workers).map { _ in Guarded(Log()) }
         self.logs = logs
         token = root.observe(\.middle.end.number, options: options) { change in
             checkUserCode("callback")
             let log = logs[Worker.current?.index ?? workers]
-            // Nil is nowhere, and stands as 0.
+            // Nil means that the path leads nowhere. Its number is 0.
             let (old, new) = ((change.old ?? nil) ?? 0, change.new ?? 0)
             switch change.reason {
             case .initial: log.withLock { $0.initials.append(new) }
@@ -181,15 +182,15 @@ private final class PathWitness: Sendable {
 
     private var chain: [ChainLink] { logs.flatMap { $0.withLock(\.chain) } }
 
-    /// At rest: each version once. Another path may fold other changes that race, so that the
-    /// versions of two differ.
+    /// Checks at rest that each version was received once. Two paths may combine changes that race
+    /// in different ways, so their versions may differ.
     func checkCount(_ round: Round) {
         let chain = chain
         let (count, sum) = (UInt64(chain.count), chain.reduce(0) { $0 &+ $1.version })
         round.check("the sum of \(count) versions", sum, is: count * (count + 1) / 2, "P1.every-change-once")
     }
 
-    /// At rest: one chain from the initial value to the present one.
+    /// Checks at rest that the changes are one chain from the initial value to the present one.
     func check(_ round: Round, present: UInt64) {
         guard round.violations.isEmpty else { return }
         let initials = logs.flatMap { $0.withLock(\.initials) }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Scenario {
-    /// Properties die by their last reference on any thread, while others change them, register,
-    /// and cancel their tokens.
+    /// The last references to properties are released on any thread. At the same time others change
+    /// the properties, register, and cancel their tokens.
     static let propertyDeath = Scenario(
         name: "property-death",
         summary: "the last reference to a property goes while others change it, register and cancel",
@@ -59,7 +59,7 @@ extension Scenario {
 private typealias Source = KeptSource<Observed<TrackedValue>>
 
 extension Worker {
-    /// A value that is counted while it is alive.
+    /// Makes a value that is counted while it is alive.
     fileprivate func value(countedIn alive: Tally) -> TrackedValue {
         alive += 1
         return TrackedValue(serial: uniqueSerial()) { alive -= 1 }
@@ -77,7 +77,7 @@ extension Worker {
         source.keep(subject)
     }
 
-    /// Cancels an observation, or waits for its end, as others may do at the same time.
+    /// Cancels an observation or waits for its end. Other threads may do so at the same time.
     fileprivate func endNow(_ subject: Subject) {
         guard generator.oneIn(4) else { return cancel(subject) }
         subject.probe.markEnding()

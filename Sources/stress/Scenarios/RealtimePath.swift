@@ -3,8 +3,8 @@
 import Synchronization
 
 extension Scenario {
-    /// Most threads notify and read without a pause, in brackets that RealtimeSanitizer watches;
-    /// one registers, cancels and changes.
+    /// Most threads notify and read without a pause, in sections that RealtimeSanitizer watches.
+    /// One thread registers, cancels and changes.
     static let realtimePath = Scenario(
         name: "realtime-path",
         summary: "notifying and reading, beside churn, neither allocate nor lock nor call the system",
@@ -25,7 +25,7 @@ extension Scenario {
                 inner.notify(event)
             },
             inner.observe { event in received[Int(event & 0xFF)].inner &+= 1 },
-            // Counts them all, those of the churn included.
+            // A further observer of every event.
             registry.observe { _ in },
         ]
         let churn = Churn()
@@ -36,7 +36,7 @@ extension Scenario {
                 let own = received[worker.index]
                 let event = UInt64(worker.index)
                 let (before, nested) = (churn.steps, own.inner)
-                // A thread's first notification allocates its record, so it is outside the bracket.
+                // A thread's first notification allocates its record, so it is outside the section.
                 if worker.operations == 1 { registry.notify(event) }
                 let start = own.stable
                 Realtime.bracket {
@@ -69,16 +69,16 @@ extension Scenario {
     }
 }
 
-/// The changes that one thread has received.
+/// The counts of the changes that one thread has received.
 private final class Receipts: @unchecked Sendable {
     // Unchecked: one thread writes it.
     var stable: UInt64 = 0
     var inner: UInt64 = 0
-    /// The value that it has read last.
+    /// The value that the thread has read last.
     var lastRead: UInt64 = 0
 }
 
-/// How far the churn is: hints for the windows.
+/// The progress of the thread that registers and cancels, as hints for the windows.
 private final class Churn: Sendable {
     private let state = Atomic<Int>(0)
 

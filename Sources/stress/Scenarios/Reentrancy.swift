@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Scenario {
-    /// Callbacks notify, register and cancel on the registry that is calling them, deeper than a
-    /// thread has frames.
+    /// Callbacks notify, register and cancel on the registry that is calling them. They nest deeper
+    /// than the number of frames in a thread's record.
     static let reentrancy = Scenario(
         name: "reentrancy",
         summary: "callbacks that notify, register and cancel on the registry that calls them, nested deeply",
@@ -23,8 +23,8 @@ extension Scenario {
             guard let worker = Worker.current else { return }
             worker.depth += 1
             defer { worker.depth -= 1 }
-            // One pass in eight, the first included, nests deeper than the frames of a record; the
-            // event says which.
+            // One notification in eight, also the first, nests deeper than the frames of a record.
+            // The event says which one.
             let limit = event & 7 == 1 ? 12 : 3
             if worker.depth >= 2 { worker.hit(0) }
             if worker.depth > 8 { worker.hit(1) }
@@ -50,7 +50,8 @@ extension Scenario {
     }
 }
 
-/// A registry of one thread, whose observers interfere with each other within a pass.
+/// A registry that one thread uses. Its observers register and cancel each other during a
+/// notification.
 private final class Ring: @unchecked Sendable {
     // Unchecked: one thread uses it.
     private var registry: ObserverRegistry<UInt64>? = ObserverRegistry<UInt64>()
@@ -81,7 +82,7 @@ private final class Ring: @unchecked Sendable {
         guard worker.depth == 1 else { return }
         let grows = worker.generator.oneIn(4)
         if grows, let registry {
-            // More than the table has room for: the siblings' entries move to another.
+            // More than the table has room for, so that the entries are copied to another table.
             for _ in 0..<10 {
                 let subject = worker.observe(registry)
                 worker.pass.mustNotCall.insert(subject.probe.serial)

@@ -69,8 +69,8 @@ extension Worker {
         }
     }
 
-    /// An observer that another thread has announced before this pass receives the event, unless
-    /// its end has begun.
+    /// Checks that an observer receives the event if another thread announced it before this
+    /// notification and has not begun to end it.
     func checkAnnounced(
         _ announcement: Announcement,
         _ registry: ObserverRegistry<UInt64>,
@@ -87,8 +87,8 @@ extension Worker {
         checkWatched(received, 1, "P1.announced-observer-receives")
     }
 
-    /// An observer whose cancellation another thread has announced before this pass does not
-    /// receive the event.
+    /// Checks that an observer does not receive the event if another thread announced its
+    /// cancellation before this notification.
     func checkCancelled(_ announcement: Announcement, _ registry: ObserverRegistry<UInt64>, window: Int? = nil) {
         guard let probe = announcement.seen else { return }
         begin("notify after another's cancel")
@@ -97,21 +97,21 @@ extension Worker {
         checkWatched(received, 0, "P8.silent-after-cancel-elsewhere")
     }
 
-    /// Checks how often a pass has called the observer that it watched.
+    /// Checks how often a notification has called the observer that it watched.
     func checkWatched(_ pass: PassRecord, _ expected: Int, _ invariant: StaticString) {
         let calls = pass.watchedCalls
         check(calls == expected, invariant, "an observer was called \(calls) times, \(expected) expected")
     }
 
-    /// Checks that no more items wait for reclamation than all threads together may leave. (P16)
+    /// Checks that no more items wait for reclamation than all threads together may have. (P16)
     func checkBacklog() {
         if operations & 1023 < 8 { checkBacklogNow() }
     }
 
     func checkBacklogNow() {
         let backlog = ConcurrentObserveDiagnostics.current().backlog
-        // Each thread may leave 4096 items, the reclamation thread hold as many of each, the deinit
-        // threads about 65,536 and a batch.
+        // Each thread may have 4096 items, the reclamation thread as many of each thread, and the
+        // deinit threads about 65,536 and a batch.
         let bound = 2 * 4_500 * (round.threads + 4) + 80_000
         check(backlog <= bound, "P16.backlog-bounded", "\(backlog) items wait for reclamation, bound \(bound)")
     }

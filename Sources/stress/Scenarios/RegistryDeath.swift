@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Scenario {
-    /// Registries die by their last reference on any thread, while others notify them, register,
-    /// and cancel their tokens.
+    /// The last references to registries are released on any thread. At the same time others
+    /// notify, register, and cancel their tokens.
     static let registryDeath = Scenario(
         name: "registry-death",
         summary: "the last reference to a registry goes while others notify, register and cancel",
@@ -70,14 +70,14 @@ extension Scenario {
 private typealias Source = KeptSource<ObserverRegistry<UInt64>>
 
 extension Worker {
-    /// Drops the last reference that the slot had; if it was the last of all, the source's death
-    /// shows at once.
+    /// Releases the slot's last reference. If it was the last of all, checks that the source's
+    /// death shows at once.
     fileprivate func endSource(_ source: consuming Source, _ subjects: [EndedSubject]) {
         weak let registry = source.source
         _ = consume source
         guard registry == nil else { return }
         hit(0)
-        // Another thread may have dropped the last reference, and be in the middle of it.
+        // Another thread may have begun to release the last reference.
         let limit = nanoseconds() + 10_000_000_000
         for subject in subjects {
             while subject.subject.token.isActive, nanoseconds() < limit { sleepBriefly() }

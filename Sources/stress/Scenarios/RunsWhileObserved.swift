@@ -3,7 +3,8 @@
 import Glibc
 
 extension Scenario {
-    /// Observers of a property that an asynchronous function sets come and go.
+    /// Observers come and go. The property that they observe is set by an asynchronous function
+    /// that runs while there are observers.
     static let runsWhileObserved = Scenario(
         name: "runs-while-observed",
         summary:
@@ -19,7 +20,7 @@ extension Scenario {
     }
 }
 
-/// Apart, so that the witness is gone afterwards.
+/// A function of its own, so that the witness is gone when it returns.
 private func race(_ round: Round) {
     let runs = RunWitness(round)
     round.load { worker in
@@ -40,7 +41,7 @@ private func race(_ round: Round) {
 private final class RunWitness: Sendable {
     private let round: Round
     private let property: WhileObserved<UInt64>
-    /// The runs that have begun, that go on, and that are about to end.
+    /// Count the runs that have begun, that are going on, and that are about to end.
     let (begun, going, ending) = (Tally(), Tally(), Tally())
 
     init(_ round: Round) {
@@ -50,7 +51,8 @@ private final class RunWitness: Sendable {
             property.value = begun.increment()
             let count = going.increment()
             round.check(count == 1, "P24.one-run", "\(count) runs go on at a time")
-            // Until it is cancelled. No loop: it would starve who waits for the end of the run.
+            // Sleeps until it is cancelled. A loop would starve the threads that wait for the end
+            // of the run.
             try? await Task.sleep(for: .seconds(1_000))
             ending += 1
             for _ in 0..<64 { await Task.yield() }
@@ -63,8 +65,8 @@ private final class RunWitness: Sendable {
         property.observe { _ in checkUserCode("callback") }
     }
 
-    /// Waits for the end of the last run, and for the runs of other observers. All but the first of
-    /// these may come while a run ends.
+    /// Waits for the end of the last run. Then observes repeatedly, and waits for the run of each
+    /// observation. Every observation but the first may begin while the previous run is ending.
     func settle() {
         wait(for: 0, "P24.run-ends", "there is no observer, and a run goes on")
         for _ in 0..<20 where round.violations.isEmpty {

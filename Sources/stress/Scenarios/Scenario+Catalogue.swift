@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Scenario {
-    /// The promises of the contract.
+    /// The ids of the contract's promises.
     static let promiseIDs = (1...25).map { "P\($0)" }
 
     static let all: [Scenario] = [

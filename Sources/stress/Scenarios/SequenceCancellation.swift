@@ -5,7 +5,7 @@ import Glibc
 import Synchronization
 
 extension Scenario {
-    /// Tasks iterate while changes come. They are cancelled, drop their iterators, or their source
+    /// Tasks iterate while changes come. Tasks are cancelled, iterators are released, or the source
     /// dies.
     static let sequenceCancellation = Scenario(
         name: "sequence-cancellation",
@@ -75,7 +75,8 @@ extension Scenario {
 extension Worker {
     fileprivate func options() -> ObservationOptions { generator.oneIn(2) ? .initial : [] }
 
-    /// Starts tasks that iterate over what others change, too, and cancels them.
+    /// Starts tasks that iterate over sources which other threads also change, and cancels the
+    /// tasks.
     fileprivate func cancelTasks<Value: Distinct>(
         on stage: Stage,
         _ sequence: (ObservationOptions, Buffering) -> ObservationSequence<Change<Value>>,
@@ -84,7 +85,7 @@ extension Worker {
         let policies: [Buffering] = [.unbounded, .unbounded, .latest, .droppingOldest(4)]
         let consumers = (0..<4).map { _ in
             let (options, buffering) = (options(), policies[generator.below(policies.count)])
-            // One in four drops its iterator before it is cancelled.
+            // One in four releases its iterator before it is cancelled.
             let limit = generator.oneIn(4) ? UInt64(generator.below(4)) : .max
             let consumer = Consumer(round, options, buffering, limit: limit)
             return (consumer, consumer.start(sequence(options, buffering), on: generator.oneIn(2) ? stage : nil))
@@ -106,8 +107,8 @@ extension Worker {
         }
     }
 
-    /// A property of this thread's own: its observers receive all its changes, its end, and nothing
-    /// more.
+    /// Makes a property that no other thread uses. Checks that its observers receive all its
+    /// changes and its end, and nothing more.
     fileprivate func sourceDies(on stage: Stage) {
         var property: Observed<UInt64>? = Observed(0)
         weak let source = property
@@ -155,7 +156,7 @@ extension Worker {
 
     /// Waits for the end of a consumer.
     ///
-    /// - Returns: Whether it has come.
+    /// - Returns: Whether it has ended in time.
     private func waitForEnd(of consumer: Consumer, _ iteration: AwaitedTask<Void>, _ invariant: StaticString) -> Bool {
         let hasEnded = iteration.resultInTime() != nil
         check(hasEnded, invariant, "a task has waited for its iterator for ten seconds")
@@ -164,20 +165,22 @@ extension Worker {
     }
 }
 
-/// A task that iterates, and what it receives.
+/// A task that iterates, and the checks of what it receives.
 private final class Consumer: Sendable {
     let witness: OrderedWitness
     let limit: UInt64
     /// Signalled when the iterator is made.
     let isReady = DispatchSemaphore(value: 0)
-    /// A hint.
+    /// Whether the task is about to wait. It is only a hint.
     let isWaiting = Atomic<Bool>(false)
     private let hasLeftChanges = Atomic<Bool>(false)
     private let round: Round
-    /// Whether what it iterates over is gone.
+    /// Returns whether the source of the iteration is gone.
     private let isSourceGone: @Sendable () -> Bool
 
-    /// - Parameter limit: How many elements it takes before it drops its iterator.
+    /// Makes a consumer.
+    ///
+    /// - Parameter limit: The number of elements that it takes before it releases its iterator.
     init(
         _ round: Round,
         _ options: ObservationOptions,
@@ -190,7 +193,7 @@ private final class Consumer: Sendable {
         witness = OrderedWitness(name, round, buffering, beginsWithInitial: options.contains(.initial))
     }
 
-    /// Whether there were changes that it had not received at its end.
+    /// Whether there were changes at its end that it had not received.
     var leftBehind: Bool { hasLeftChanges.load(ordering: .relaxed) }
 
     func start<Value: Distinct>(_ sequence: ObservationSequence<Change<Value>>, on stage: Stage?) -> AwaitedTask<Void> {
@@ -214,8 +217,8 @@ private final class Consumer: Sendable {
         if iterator.deliveryCounts.pending > 0 { hasLeftChanges.store(true, ordering: .relaxed) }
     }
 
-    /// The iterator has returned nil: it does so again, and what it was sent is accounted for. (P1,
-    /// P12)
+    /// Checks, after the iterator has returned nil, that it does so again, and that every event
+    /// that was sent is counted. (P1, P12)
     private func finish<Value: Distinct>(
         _ iterator: inout ObservationSequence<Change<Value>>.AsyncIterator,
         isolation: isolated (any Actor)?
@@ -235,8 +238,8 @@ private final class Consumer: Sendable {
 
 // MARK: - Which thread resumes a task
 
-/// The thread that makes a change resumes a task that waits, and calls the task's executor: under
-/// no lock. (P5)
+/// Checks that the thread that makes a change holds no lock when it resumes a waiting task and
+/// calls the task's executor. (P5)
 private func checkResumption(_ round: Round, on stage: Stage) {
     let property = Observed<UInt64>(0)
     let consumer = Consumer(round, [], .unbounded, limit: 3)
@@ -254,8 +257,8 @@ private func checkResumption(_ round: Round, on stage: Stage) {
 
 // MARK: - What is left in an iterator
 
-/// Values that an iterator has still to return are destroyed when it goes, by the library: waiting
-/// is deferred there. (P5)
+/// Checks that values which an iterator has not returned are destroyed by the library when the
+/// iterator goes. Waiting is deferred there. (P5)
 private func checkDestructionOfRest(_ round: Round) {
     guard round.violations.isEmpty else { return }
     let property = Observed(TrackedValue(serial: 0))
@@ -268,7 +271,7 @@ private func checkDestructionOfRest(_ round: Round) {
         outcomes.withLock { $0.append(outcome) }
     }
     property.value = TrackedValue(serial: 2)
-    // Only the iterator has the value now.
+    // Afterwards only the iterator has the value.
     round.drain()
     withExtendedLifetime(iterator) {}
     iterator = nil
@@ -277,8 +280,8 @@ private func checkDestructionOfRest(_ round: Round) {
     round.check(found == [.deferred], "P5.deferred-in-deinit", "cancelAndWait in the deinit returned \(found)")
 }
 
-/// The canceller of a task does not destroy what the iterator has left: the deinit of a value may
-/// wait for the canceller. (P5)
+/// Checks that the thread that cancels a task does not destroy the values that its iterator has
+/// left: the deinit of a value may wait for this thread. (P5)
 private func checkCancellationBesideRest(_ round: Round) {
     guard round.violations.isEmpty else { return }
     let stage = Stage()
@@ -290,8 +293,8 @@ private func checkCancellationBesideRest(_ round: Round) {
     // The task has announced that it is about to wait.
     usleep(2_000)
     stage.executor.pause {
-        // The first resumes the task, which does not run; only the iterator has the second when the
-        // third is there.
+        // The first change resumes the task, which does not run yet. When the third change comes,
+        // only the iterator has the second value.
         property.value = TrackedValue(serial: 1)
         property.value = TrackedValue(serial: 2) {
             let isInTime = cancelled.wait(timeout: .now() + 2) == .success
@@ -318,7 +321,8 @@ extension Stage {
 
 // MARK: - Where an iterator returns
 
-/// An iterator that has something to return does so without leaving the actor that asks.
+/// Checks that an iterator with a remaining element returns it without leaving the actor that asks
+/// for it.
 private func checkStayingOnActor(_ round: Round) {
     guard round.violations.isEmpty else { return }
     let found = AwaitedTask { await Stage().jobsWhileIterating() }.result()
@@ -327,7 +331,8 @@ private func checkStayingOnActor(_ round: Round) {
 }
 
 extension Stage {
-    /// How many jobs the actor was given before each of three elements, and after them.
+    /// Returns the number of jobs that the actor was given before each of three elements, and after
+    /// the last one.
     fileprivate func jobsWhileIterating() async -> [Int] {
         let property = Observed(0)
         var iterator = property.values().makeAsyncIterator()

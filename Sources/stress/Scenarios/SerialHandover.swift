@@ -4,8 +4,8 @@ import Glibc
 import Synchronization
 
 extension Scenario {
-    /// A serial observer's callback blocks now and then until others have made so many changes:
-    /// that they can make them is the point.
+    /// The callback of a serial observer sometimes blocks until other threads have made a number of
+    /// changes. They must be able to make them.
     static let serialHandover = Scenario(
         name: "serial-handover",
         summary: "a serial observer blocks until others have made changes: no writer waits for it, and it misses none",
@@ -37,7 +37,7 @@ extension Scenario {
             traffic.end(worker)
             let order = ofEachKind[worker.index].change()
             worker.check(order == [1, 2], "P1.kinds-in-order", "the kinds are called in the order \(order)")
-            // Not while it blocks: it waits for changes.
+            // Does not wait while the callback blocks, because the callback waits for changes.
             while follower.counts.pending > 2_000, !traffic.isHeld, !round.isOver { usleep(100) }
         }
 
@@ -55,14 +55,15 @@ extension Scenario {
     }
 }
 
-/// Which threads make changes, and how many they have made: the blocking callback waits for these.
+/// Counts the threads that make changes, and their changes. The callback that blocks waits for
+/// these.
 private final class Traffic: Sendable {
     private let (begun, completed) = (Tally(), Tally())
     private let (heldByWriter, heldByLibrary, deliveredForOthers) = (Tally(), Tally(), Tally())
     private let held = Atomic<Bool>(false)
     private let workers: UInt64
 
-    /// Whether the callback blocks.
+    /// Whether the callback is blocking.
     var isHeld: Bool { held.load(ordering: .relaxed) }
 
     init(_ workers: Int) { self.workers = UInt64(workers) }
@@ -77,8 +78,8 @@ private final class Traffic: Sendable {
         completed.increment()
     }
 
-    /// In the callback. Now and then it blocks until all others have made some changes: were one to
-    /// wait for it, they could not.
+    /// Sometimes blocks the callback until the other threads have made some changes. If one of them
+    /// waited for the callback, they could not.
     func hold(_ change: Change<UInt64>, _ round: Round, _ witness: OrderedWitness) {
         let worker = Worker.current
         if let worker, change.new != worker.pass.watched { deliveredForOthers.increment() }
@@ -86,8 +87,8 @@ private final class Traffic: Sendable {
         held.store(true, ordering: .relaxed)
         defer { held.store(false, ordering: .relaxed) }
         let enough = completed.value &+ 2 * workers
-        // At the end of the round no change begins, but those that have begun are finished: all but
-        // this thread's.
+        // At the end of the round no change begins. The changes that have begun are finished,
+        // except the one of this thread.
         let own: UInt64 = worker == nil ? 0 : 1
         let hasMoved = waitWhileMoving({ completed.value }) {
             let completed = completed.value
@@ -105,8 +106,8 @@ private final class Traffic: Sendable {
     }
 }
 
-/// A property of one worker, with an inline observer and, registered before it, a serial one. No
-/// other thread delivers its changes.
+/// A property of one worker, with an inline observer and a serial one that was registered before
+/// it. No other thread delivers its changes.
 private final class ObservedByEachKind: Sendable {
     private let property = Observed<UInt64>(0)
     private let order = Guarded<[Int]>([])
@@ -118,7 +119,7 @@ private final class ObservedByEachKind: Sendable {
         tokens.withLock { $0 = [serial, inline] }
     }
 
-    /// Makes a change. Returns the kinds in the order in which they received it.
+    /// Makes a change. Returns the kinds of observers in the order in which they received it.
     func change() -> [Int] {
         property.modify { $0 += 1 }
         return order.withLock { order in

@@ -3,8 +3,8 @@
 import Glibc
 
 extension Scenario {
-    /// Thousands of closures of one source are slow to be destroyed: those of others are not behind
-    /// them.
+    /// Thousands of closures of one source are destroyed slowly. Closures of other sources must not
+    /// wait for them.
     static let slowNeighbours = Scenario(
         name: "slow-neighbours",
         summary: "thousands of slow closures of one source wait, while others' are destroyed, one by one and in chains",
@@ -14,13 +14,13 @@ extension Scenario {
         ],
         windows: ["destroyed beside slow ones", "a chain destroyed"],
         leastThreads: 3,
-        // Under ThreadSanitizer too few slow ones are ended for any to wait.
+        // Under ThreadSanitizer too few slow closures are ended for any to wait.
         unfit: [.thread]
     ) { round in
         let slow = ObserverRegistry<UInt64>()
         let source = SlowSource()
-        /// The percentage of the slow ones that waited when a closure was ended and were destroyed
-        /// before it.
+        /// The share of the slow closures that waited when a closure was ended and that were
+        /// destroyed before it, in percent.
         let shares = Guarded(Histogram())
 
         round.load([
@@ -54,23 +54,23 @@ extension Scenario {
             },
         ])
 
-        // In one queue, a closure is behind all that wait: 100 percent, less those that are being
-        // destroyed. Each source in turn: it is behind a slow one for each thread. While it waits
-        // for a processor, hundreds of threads destroy others, so a count would measure the
-        // machine.
+        // With one queue, a closure comes after all that wait: 100 percent, less those that are
+        // being destroyed. With one queue for each source, it comes after one slow closure for each
+        // thread. While it waits for a processor, hundreds of threads destroy others, so a count
+        // would measure the machine.
         let share = shares.withLock { $0.quantile(0.5) } ?? 0
         round.check(share <= 75, "P14.others-first", "half came after \(share) percent of the slow ones before them")
         round.checkRest()
     }
 }
 
-/// Closures whose destruction takes its time.
+/// A source of closures whose destruction takes some time.
 private final class SlowSource: Sendable {
     static let mostPending: UInt64 = 4_000
     private let ended = Tally()
     let dead = Tally()
 
-    /// It may be off by what other threads are counting: the checks allow for much more.
+    /// The number may be wrong by what other threads are counting. The checks allow for much more.
     var pending: UInt64 {
         let dead = dead.value
         return max(ended.value, dead) - dead
@@ -85,7 +85,7 @@ private final class SlowSource: Sendable {
     }
 }
 
-/// Closures in a chain: each owns the token of the next.
+/// A chain of closures: each owns the token of the next one.
 private final class Chain: Sendable {
     private let length: UInt64
     private let dead = Tally()
@@ -94,7 +94,7 @@ private final class Chain: Sendable {
 
     var isDestroyed: Bool { dead.value == length }
 
-    /// Makes the chain, and drops its beginning.
+    /// Makes the chain, and releases its begin.
     func destroy() {
         let registry = ObserverRegistry<UInt64>()
         var token: ObservationToken?

@@ -4,7 +4,7 @@ import Dispatch
 import Synchronization
 
 extension Scenario {
-    /// One callback blocks for the whole round; everything else goes on, on its registry and on
+    /// One callback blocks for the whole round. All other work continues, on its registry and on
     /// others.
     static let stuckCallback = Scenario(
         name: "stuck-callback",
@@ -20,8 +20,8 @@ extension Scenario {
             "table replaced under a stuck callback", "P7.others-are-waited-for was judged",
             "P7.others-are-destroyed was judged",
         ],
-        // Bounds are held against the clock: among dozens of threads each would wait for a
-        // processor most of the time, and judge nothing.
+        // The scenario has time limits. Among dozens of threads each would wait for a processor
+        // most of the time, and no limit could be judged.
         excluded: .crowd
     ) { round in
         let stuck = ObserverRegistry<UInt64>(label: "stuck")
@@ -36,7 +36,7 @@ extension Scenario {
         }
         let prisoner = JoinableThread { stuck.notify(0) }
         entered.wait()
-        // The library waits for grace periods when tables are replaced, and only then.
+        // The library waits for grace periods only when tables are replaced.
         let gracePeriodsBefore = ConcurrentObserveDiagnostics.current().gracePeriods
         let residentBefore = ResidentMemory.current
         let waits = TimedBound("P7.others-are-waited-for", limit: 1_000_000, window: 3)
@@ -80,7 +80,7 @@ extension Scenario {
 }
 
 extension Worker {
-    /// Waits for the end of an observation, and notes how long that took. (P7)
+    /// Waits for the end of an observation, and records the duration if there is a bound. (P7)
     fileprivate func cancelAndWait(_ subject: Subject, _ bound: TimedBound?) {
         guard let bound else { return cancelAndWait(subject) }
         let (start, inLine) = (nanoseconds(), QueueTimes.own)

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Scenario {
-    /// Threads that live for a few notifications.
+    /// Threads notify a few times, and exit.
     static let threadChurn = Scenario(
         name: "thread-churn",
         summary: "bursts of threads that use the library once and exit",
@@ -35,7 +35,7 @@ extension Scenario {
         standing.cancelAndWaitBlocking()
         round.checkRest()
         let records = ConcurrentObserveDiagnostics.current().threadRecords
-        // All bursts at once, and what the deinit threads took.
+        // All items of a burst, and those that the deinit threads have taken.
         let bound = before + round.threads * (burst + 1) + 64
         let threads = started.value
         round.check(records <= bound, "P17.records-return", "\(records) records of \(threads) threads, bound \(bound)")

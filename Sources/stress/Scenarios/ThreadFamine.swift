@@ -3,7 +3,7 @@
 import Glibc
 
 extension Scenario {
-    /// The system has no thread to give for a moment, in which an observation ends and threads
+    /// The system can start no thread for a moment. In this moment an observation ends and threads
     /// begin to wait for it, or values are replaced.
     static let threadFamine = Scenario(
         name: "thread-famine",
@@ -27,7 +27,7 @@ extension Scenario {
     }
 }
 
-/// A famine in a process in which the library has no thread yet.
+/// A moment without new threads, in a process in which the library has no thread yet.
 struct Famine {
     enum Kind: String, CaseIterable {
         case secondWait, drain, replacedObject, replacedArray
@@ -37,7 +37,7 @@ struct Famine {
 
     let kind: Kind
 
-    /// Whether what happens in the famine comes right after it.
+    /// Whether the work that begins in this moment is finished after it.
     var endsWell: Bool {
         switch kind {
         case .secondWait, .drain: waits()
@@ -47,11 +47,11 @@ struct Famine {
     }
 
     private func waits() -> Bool {
-        // The waiting thread has a stack of its own size, and so is no part of the famine; it must
+        // The waiting thread has a stack of its own size, so the famine does not affect it. It must
         // exist before.
         let begun = Semaphore()
         let registry = ObserverRegistry<UInt64>()
-        // Made when the famine has begun: the first observation asks for a thread.
+        // Made when the famine has begun, because the first observation asks for a thread.
         let observation = Guarded<ObservationToken?>(nil)
         let kind = kind
         let waiter = JoinableThread {
@@ -74,7 +74,8 @@ struct Famine {
         return ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(5)) == .finished
     }
 
-    /// Replaces a value in the famine, and one after it.
+    /// Replaces a value during the famine, and another one after it. Returns whether both are
+    /// released.
     private func replaces<Value: Sendable>(_ make: () -> Value) -> Bool {
         let before = ConcurrentObserveDiagnostics.current()
         let property = Observed(make())
@@ -88,23 +89,24 @@ struct Famine {
         return areReleased
     }
 
-    /// Runs `body` while the system has no thread to give.
+    /// Runs `body` while the system can start no thread.
     private func withoutThreads(_ body: () -> Void) {
         var before = pthread_attr_t()
         var famine = pthread_attr_t()
         unsafe defaultAttributes("pthread_getattr_default_np", &before)
         unsafe pthread_attr_init(&famine)
-        // More than there is address space.
+        // More than the address space.
         unsafe pthread_attr_setstacksize(&famine, 1 << 47)
         unsafe defaultAttributes("pthread_setattr_default_np", &famine)
         body()
         unsafe defaultAttributes("pthread_setattr_default_np", &before)
     }
 
-    /// Reads or writes what new threads have by default.
+    /// Reads or writes the default attributes of new threads.
     private func defaultAttributes(_ name: String, _ attributes: UnsafeMutablePointer<pthread_attr_t>) {
         typealias Access = @convention(c) (UnsafeMutablePointer<pthread_attr_t>) -> Int32
-        // Safe: that is the functions' type; looked up because the importer does not see GNU's own.
+        // Safe: the functions have this type. They are looked up because the importer does not see
+        // GNU's own functions.
         _ = unsafe unsafeBitCast(dlsym(nil, name), to: Access.self)(attributes)
     }
 }

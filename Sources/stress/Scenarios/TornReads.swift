@@ -3,8 +3,8 @@
 import Glibc
 
 extension Scenario {
-    /// Values of several words, in the property and boxed, are read in every way while others
-    /// change them without a pause.
+    /// Values of several words, stored in the property or in a box, are read in all ways while
+    /// others change them without a pause.
     static let tornReads = Scenario(
         name: "torn-reads",
         summary: "values of several words are read while writers change them without a pause",
@@ -18,7 +18,8 @@ extension Scenario {
         let pair = Observed(Pair(0))
         let boxed = Observed(TrackedValue(serial: 0))
         let readers = max(1, round.threads / 2)
-        // The numbers of the values are their versions: they are made in the bodies of `modify`.
+        // The numbers of the values are their versions: the values are made in the bodies of
+        // `modify`.
         round.load([
             Round.Role(threads: round.threads - readers) { worker in
                 worker.begin("modify a pair")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Scenario {
-    /// Commits of properties that are bound to others: each destination follows by itself.
+    /// Commits change properties that are bound to others. Each destination follows by itself.
     static let transactionBindings = Scenario(
         name: "transaction-bindings",
         summary:
@@ -35,18 +35,18 @@ extension Scenario {
     }
 }
 
-/// Two properties that commits change together, and what is bound to them.
+/// Two properties that commits change together, and the properties that are bound to them.
 private final class BoundValues: Sendable {
     let left = (Observed<UInt64>(0), Observed<UInt64>(0))
-    /// Pairs with the left ones; the second has every bit inverted.
+    /// Bound to the left properties in both directions. The second one has every bit inverted.
     let right = (Observed<UInt64>(0), Observed(~UInt64(0)))
-    /// Follow the left ones, the second in values of its own.
+    /// Follow the left properties. The second one has values of its own type.
     let near = (Observed<UInt64>(0), Observed(TrackedValue(serial: 0)))
-    /// Follow those.
+    /// Follow `near`.
     let far = (Observed<UInt64>(0), Observed<UInt64>(0))
-    /// Follows both at once.
+    /// Follows both left properties at once.
     let both = Observed(Both(first: 0, second: 0))
-    /// Follows the first by a path.
+    /// Follows the first left property through a path.
     let byPath = Observed<UInt64>(0)
     private let root: BoundRoot
     private let bindings: [ObservationToken]
@@ -79,7 +79,8 @@ private final class BoundValues: Sendable {
             Group(far.0, far.1).observe { _ in checkUserCode("callback") },
             rightGroup.observe { change in
                 checkUserCode("callback")
-                // Whole, if a commit of the right ones has made it.
+                // The values belong together if a commit of the right properties has made the
+                // change.
                 let isWhole = change.commit == nil || change.new.1 == ~change.new.0
                 violations.check(isWhole, "P21.whole", "an observer of the right ones received \(change)")
             },
@@ -87,7 +88,7 @@ private final class BoundValues: Sendable {
         ]
     }
 
-    /// An observation with a mailbox.
+    /// The token of an observation with a mailbox.
     var mailbox: ObservationToken { witnesses[0] }
 
     func commitLeft() {
@@ -104,7 +105,7 @@ private final class BoundValues: Sendable {
         }
     }
 
-    /// At rest.
+    /// Waits at rest until the bound properties have the last values, and checks them.
     func settle(_ round: Round) {
         guard round.violations.isEmpty else { return }
         let (first, second) = leftGroup.value
@@ -139,7 +140,7 @@ private final class BoundEnd: ConcurrentObservable {
 }
 
 extension Worker {
-    /// Two properties of this thread's, bound for a while.
+    /// Binds two properties that only this thread uses, and ends the binding again.
     fileprivate func bindForAWhile(_ bound: BoundValues) {
         begin("bind and end")
         let (first, second) = (Observed<UInt64>(0), Observed<UInt64>(0))
@@ -158,8 +159,8 @@ extension Worker {
         hit(1)
     }
 
-    /// Makes rings of bindings that only this thread uses: a commit goes round once. A transform
-    /// commits, too.
+    /// Makes rings of bindings that only this thread uses. A commit goes round each of them once. A
+    /// transform commits, too.
     fileprivate func goRound() {
         begin("go round")
         let (first, second) = (Observed(0), Observed(0))
@@ -189,7 +190,7 @@ extension Worker {
         hit(2)
     }
 
-    /// Makes a ring of bindings that only this thread uses: a commit sets all of it.
+    /// Makes a ring of bindings that only this thread uses. A commit sets all of its properties.
     fileprivate func setRing() {
         begin("set a ring")
         let ring = (0...generator.below(4) + 1).map { _ in Observed(0) }

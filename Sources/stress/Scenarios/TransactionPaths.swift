@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Scenario {
-    /// Commits through a path while sets, and the commits themselves, lead it elsewhere.
+    /// Threads commit through a path. At the same time setters, and the commits themselves, lead it
+    /// to other objects.
     static let transactionPaths = Scenario(
         name: "transaction-paths",
         summary: "commits through a path against replacements, observers, bindings, snapshots and the deaths of roots",
@@ -34,21 +35,22 @@ extension Scenario {
     }
 }
 
-/// A path, the two objects to which it leads, and how often commits have added to what is there.
+/// A path, the two objects to which it leads, and the number of commits that have incremented each
+/// of them.
 private final class Shelf: Sendable {
     let ends = [PathEnd(0), PathEnd(0)]
     let root: PathMiddle
     let path: Path<PathMiddle, UInt64?>
     let total = Observed<UInt64>(0)
     let all: Group<(UInt64, UInt64, UInt64)>
-    /// Follows the path.
+    /// A property that follows the path.
     let mirror = Observed<UInt64?>(nil)
     let (bodies, commits) = (Tally(), Tally())
 
-    /// Marks what a commit sets when it leads the path elsewhere.
+    /// A mark in the number that a commit sets when it leads the path to another object.
     static let left: UInt64 = 1 << 63
 
-    /// The number after one that may be marked.
+    /// Returns the number after one that may have the mark.
     static func next(_ number: UInt64?) -> UInt64 { (number ?? 0) & ~left + 1 }
 
     init() {
@@ -60,7 +62,7 @@ private final class Shelf: Sendable {
     func other(than end: PathEnd?) -> PathEnd { end === ends[0] ? ends[1] : ends[0] }
 }
 
-/// An observer of the path, and a binding from it.
+/// An observer of the path, and a binding from the path.
 private final class PathWitness: Sendable {
     let token: ObservationToken
     private let binding: ObservationToken
@@ -92,7 +94,7 @@ private final class PathWitness: Sendable {
 }
 
 extension Worker {
-    /// Adds one to where the path leads.
+    /// Increments the number to which the path leads.
     fileprivate func add(_ shelf: Shelf) {
         begin("commit")
         let before = shelf.root.end.version
@@ -112,7 +114,8 @@ extension Worker {
         shelf.commits.increment()
     }
 
-    /// Adds one to where the path leads, leads it elsewhere, and adds one there.
+    /// Increments the number to which the path leads, leads the path to the other object, and
+    /// increments the number there.
     fileprivate func leave(_ shelf: Shelf) {
         begin("commit both")
         Group(shelf.all, shelf.root.end).commit { transaction in
@@ -133,7 +136,8 @@ extension Worker {
         check("the sum of both", first & ~Shelf.left + second & ~Shelf.left, is: total, "P20.present-together")
     }
 
-    /// A root of this thread's, observed through a path, which goes after a commit.
+    /// Observes a path from a root that only this thread uses, makes a commit through the path, and
+    /// releases the root. Checks that the observation ends.
     fileprivate func drop() {
         var root: PathMiddle? = PathMiddle(PathEnd(0))
         let received = Record<UInt64?>()
@@ -147,9 +151,9 @@ extension Worker {
         hit(2)
     }
 
-    /// A root of this thread's, observed through a path together with another property, which goes
-    /// while the observer is called. What is committed from then on to where the path has led and
-    /// to the other property is not received in part.
+    /// Observes a path together with another property. The root of the path, which only this thread
+    /// uses, is released while the observer is called. Checks that later commits, to the end of the
+    /// path and to the other property, are not received in part.
     fileprivate func dropInCallback() {
         let (end, other, violations) = (PathEnd(0), Observed<UInt64>(0), round.violations)
         let root = Place<PathMiddle>()
@@ -164,7 +168,7 @@ extension Worker {
         let token = group.observe { change in
             let (first, second) = (change.new.0!, change.new.1)
             violations.check(first == second, "P21.whole", "a path and a property were received as \(first), \(second)")
-            // The root goes here, and what follows is committed in the callback.
+            // The root is released here, and the callback makes a commit after that.
             if root.exchange(nil) != nil { commit(first + 1) }
         }
         withExtendedLifetime(consume group) {}

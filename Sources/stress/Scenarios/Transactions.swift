@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Scenario {
-    /// Money is moved among accounts, each move a commit, and never lost in a snapshot.
+    /// Threads move money among accounts. Each move is a commit, and the sum in a snapshot is
+    /// always the same.
     static let transactions = Scenario(
         name: "transactions",
         summary: "commits of groups in any order against snapshots, reads, sets, modify and bodies that throw",
@@ -53,12 +54,11 @@ private final class Draft: Sendable {
     deinit { count -= 1 }
 }
 
-/// An observer of a pair that receives every commit once, whole, beginning with the one after its
-/// initial value.
+/// An observer of a pair. It receives every commit after its initial value once and as a whole.
 private final class PairWitness: Sendable {
     let token: ObservationToken
-    /// The number of the last commit that was received, plus one, or 0. Calls come one at a time,
-    /// and what orders them orders this.
+    /// The number of the last commit that was received plus one, or 0. Calls come one at a time,
+    /// and are ordered.
     private let latest: Tally
 
     init(_ bank: Bank, _ round: Round) {
@@ -75,7 +75,7 @@ private final class PairWitness: Sendable {
         }
     }
 
-    /// At rest, with all writers' calls returned.
+    /// Waits at rest until all commits are received. The calls of all writers must have returned.
     func settle(_ round: Round, expected: UInt64) {
         round.wait(for: "P21.once", "\(token.deliveryCounts!), of \(expected) commits") {
             latest.value
@@ -89,22 +89,22 @@ private final class PairWitness: Sendable {
 private final class Bank: Sendable {
     let accounts = (0..<16).map { _ in Observed<Int>(Bank.balance) }
     let all: PropertyList<Observed<Int>>
-    /// The second is always what the first is. Their version, too.
+    /// Both always have the same number, and the same version.
     let first = Observed<UInt64>(0)
     let second = Observed(TrackedValue(serial: 0))
     let pair: Group<(TrackedValue, UInt64)>
     /// A member of commits that never set it.
     let idle = Observed("idle")
-    /// Changed by `modify`, by commits that set nothing else, and by others.
+    /// Changed by `modify`, by commits that set only this property, and by other commits.
     let tally = Observed<UInt64>(0)
-    /// Set by commits that read the tally, to its value.
+    /// Set by commits that read the tally, to the value of the tally.
     let mirror = Observed<UInt64>(0)
 
-    /// Always equal, and observed together, while their observations are cancelled, too.
+    /// Always equal, and observed together. Their observations are also cancelled.
     let (left, right) = (Observed<UInt64>(0), Observed<UInt64>(0))
     let withdrawn: Group<(UInt64, UInt64)>
 
-    /// Counts the drafts that are not destroyed.
+    /// Counts the drafts that are not destroyed yet.
     let drafts = Tally()
 
     static let balance = 1_000_000
@@ -115,7 +115,7 @@ private final class Bank: Sendable {
         withdrawn = Group(left, right)
     }
 
-    /// How much money a snapshot has too much.
+    /// The sum of the accounts in a snapshot, less the right sum.
     var surplus: Int { all.value.reduce(0, +) - Self.balance * 16 }
 
     func checkRest(_ round: Round) {
@@ -150,7 +150,7 @@ extension Worker {
         }
     }
 
-    /// Sets two properties to the next number, and a third now and then.
+    /// Sets two properties to the next number, and sometimes a third one.
     fileprivate func commitPair(_ bank: Bank) {
         begin("commit a pair")
         let countsToo = generator.oneIn(4)
@@ -191,7 +191,7 @@ extension Worker {
         }
     }
 
-    /// A body that throws, with drafts that must not be seen.
+    /// Makes a commit whose body throws. Its drafts must not be seen.
     fileprivate func refuse(_ bank: Bank) {
         begin("throw")
         let before = bank.idle.version
@@ -234,12 +234,13 @@ extension Worker {
         referent = referent ?? Referent()
         weak.value = referent
         Group(weak, bank.idle).commit { _ in referent = nil }
-        // By a thread of the library.
+        // A thread of the library does it.
         let isNil = waitWhileMoving({ weak.version }) { weak.version == 4 }
         check(isNil && weak.value == nil, "P12.nil-once", "a referent that died in a body: version \(weak.version)")
     }
 
-    /// Bodies that set a member again and again: what it had is destroyed, once. (P14)
+    /// Makes commits that set a member several times. Checks that each replaced draft is destroyed
+    /// once. (P14)
     fileprivate func setAgain(_ bank: Bank) {
         begin("set again")
         let property = Observed<Draft?>(nil)
@@ -248,8 +249,8 @@ extension Worker {
         for round in 1...4 {
             group.commit { transaction in
                 for step in 0..<3 { transaction[property] = Draft(bank, round * 10 + step) }
-                // Never. But the optimiser, which has left out the end of a draft of such a body,
-                // does not know.
+                // Never true. The optimiser does not know that: it left out the end of a draft's
+                // lifetime in a body of this form.
                 guard round < 0 else { return }
                 check((transaction[weak] === referent) == (round % 2 == 0), "P19.left-alone", "a referent")
             }
@@ -261,8 +262,8 @@ extension Worker {
 // MARK: - What others see of them
 
 extension Worker {
-    /// Observes the pair for a while. Observers of two properties that change together receive the
-    /// same number of the commit.
+    /// Observes the pair for some time. The observers of two properties that change together
+    /// receive the same commit number.
     fileprivate func observePair(_ bank: Bank) {
         begin("observe")
         let another = PairWitness(bank, round)
@@ -283,7 +284,8 @@ extension Worker {
         another.token.cancelAndWaitBlocking()
     }
 
-    /// Checks that a mirror published after a change of the tally was made with the new tally.
+    /// Checks that a mirror which was published after a change of the tally was made from the new
+    /// tally.
     fileprivate func checkMirror(_ bank: Bank) {
         begin("modify")
         let tally = bank.tally.modify {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Properties that follow a path and a group, and whose callbacks set what these lead to again.
+/// Properties that follow a path and a group. Their callbacks set the sources of the path and of
+/// the group again.
 final class FollowersFromAfar: Sendable {
     private let root = PathRoot(PathEnd(0))
     private let ofPath = Observed<UInt64>(0)
@@ -12,7 +13,7 @@ final class FollowersFromAfar: Sendable {
         tokens = [
             root.property(\.middle.end.number).bind(to: ofPath) { $0 ?? 0 },
             Group(root.first, root.middle).bind(to: ofGroup) { $0.0 },
-            // Each goes on to the next multiple of eight.
+            // The callback of each sets the next number until it is a multiple of eight.
             ofPath.observe { change in if change.new & 7 != 0 { root.setNumber(change.new + 1) } },
             ofGroup.observe { change in if change.new & 7 != 0 { first.value = change.new + 1 } },
         ]
@@ -23,7 +24,7 @@ final class FollowersFromAfar: Sendable {
         root.first.value = value
     }
 
-    /// Checks what has followed. When all setters have returned.
+    /// Checks the properties that have followed. All setters must have returned.
     func check(_ worker: Worker) {
         for (name, source, destination) in [
             ("path", root.present, ofPath.value), ("group", root.first.value, ofGroup.value),
@@ -39,8 +40,8 @@ extension PathRoot {
     fileprivate func setNumber(_ value: UInt64) { middle.value.end.value?.number.value = value }
 }
 
-/// A cycle that leads through a path, and one through a group: a change passes each binding once,
-/// or twice.
+/// Checks a cycle that leads through a path, and one through a group. A change passes each binding
+/// of the first once, and of the second twice.
 func checkCyclesFromAfar(_ round: Round) {
     for isGroup in [false, true] {
         let root = PathRoot(PathEnd(0))
@@ -61,7 +62,7 @@ func checkCyclesFromAfar(_ round: Round) {
             isGroup
             ? Group(root.first, root.middle).bind(to: other) { next($0.0) }
             : root.property(\.middle.end.number).bind(to: other) { next($0 ?? 0) }
-        // From here on the cycle can be stopped: the next binding closes it, and sets the first
+        // From here on the cycle can be stopped. The next binding closes it, and sets the first
         // value.
         tokens.withLock { $0 = [there] }
         let back = other.bind(to: number, transform: next)
@@ -71,7 +72,7 @@ func checkCyclesFromAfar(_ round: Round) {
         round.check((here, far) == (isGroup ? (14, 13) : (12, 11)), "P6.propagation-bounded") {
             "a change to 10 went round a cycle through a \(isGroup ? "group" : "path") to \(here) and \(far)"
         }
-        // `next` captures `tokens`, and the bindings in it retain `next`: this ends the cycle.
+        // `next` captures `tokens`, and the bindings in it retain `next`. This breaks the cycle.
         for token in [there, back] { token.cancelAndWaitBlocking() }
         tokens.withLock { $0 = [] }
     }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A cycle of two bindings through a path, in which all threads set multiples of 64. What a binding
-/// makes of a number is the next one, so a number that has come round is not a multiple.
+/// A cycle of two bindings through a path. All threads set multiples of 64. Each binding adds one
+/// to a number, so a number that has come round is not a multiple.
 final class CycleThroughPath: Sendable {
-    /// Where the cycle leads back to.
+    /// The property to which the cycle leads back.
     enum Back: Sendable { case toNumber, toEnd }
 
     private let root = PathRoot(PathEnd(0))
@@ -41,7 +41,7 @@ final class CycleThroughPath: Sendable {
         }
     }
 
-    /// Checks what a change has replaced.
+    /// Checks the value that a change has replaced.
     private static func check(_ old: UInt64, _ new: UInt64) {
         Worker.current?.check(
             new % 64 == 0 || old == new - 2,
@@ -50,9 +50,9 @@ final class CycleThroughPath: Sendable {
         )
     }
 
-    /// Checks what has come round. When all setters have returned.
+    /// Checks the values that have come round. All setters must have returned.
     func check(_ worker: Worker) {
-        // A thread of the library may go on with replacements that have kept racing.
+        // A thread of the library may still be passing on replacements, if these kept racing.
         guard back == .toNumber, tokens[0].isActive else { return }
         worker.check(root.present % 64 == 2 && other.value == root.present - 1, "P3.destination-follows") {
             "what came round a path is \(root.present), what it was made of \(other.value)"

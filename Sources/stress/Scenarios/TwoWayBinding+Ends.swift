@@ -2,8 +2,8 @@
 
 import Synchronization
 
-/// Both directions of a pair end with the observations of either side, and both sides count the
-/// pair until then. (P8)
+/// Checks that both directions of a pair end with the observations of either side, and that both
+/// sides count the pair until then. (P8)
 func checkEndsOfPairs(_ round: Round) {
     for isRight in [false, true] {
         let (left, right) = (Observed<UInt64>(1), Observed<UInt64>(0))
@@ -27,7 +27,8 @@ func checkEndsOfPairs(_ round: Round) {
     }
 }
 
-/// A side that corrects what it receives corrects its partner, through a chain of pairs, too. (P3)
+/// Checks that a side which corrects the value that it receives also corrects its partner, through
+/// a chain of pairs, too. (P3)
 func checkCorrections(_ round: Round) {
     let (first, second, last) = (Observed<UInt64>(0), Observed<UInt64>(0), Observed<UInt64>(0))
     let tokens = [
@@ -42,8 +43,8 @@ func checkCorrections(_ round: Round) {
     for token in tokens { token.cancelAndWaitBlocking() }
 }
 
-/// Checks that a value passed on by another binding stays when a transform returns whose binding
-/// was cancelled while it ran. (P3)
+/// Checks that a value from another binding stays when a transform returns whose binding was
+/// cancelled while it ran. (P3)
 func checkCancellationInATransform(_ round: Round) {
     let (source, destination) = (Observed<UInt64>(0), Observed<UInt64>(0))
     let tokens = Mutex<[ObservationToken]>([])
@@ -78,7 +79,8 @@ func checkCycleInACallback(_ round: Round) {
     withExtendedLifetime(tokens) {}
 }
 
-/// A pair that is bound once more, with other transforms, takes what these make. (P3)
+/// Checks that a pair that is bound once more, with other transforms, takes the values of these.
+/// (P3)
 func checkPairWithOtherTransforms(_ round: Round) {
     let (left, right) = (Observed<UInt64>(3), Observed<UInt64>(0))
     let doubles = left.bindBidirectionally(with: right, forward: { $0 * 2 }, backward: { $0 / 2 })

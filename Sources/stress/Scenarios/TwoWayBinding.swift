@@ -4,8 +4,8 @@ import Glibc
 import Synchronization
 
 extension Scenario {
-    /// Bindings while everything around them moves: again and again a pair, a one-way binding and a
-    /// ring, all threads setting all sides.
+    /// Bindings of all kinds while all threads set all sides. Again and again, a pair, a one-way
+    /// binding and a ring are made and ended.
     static let twoWayBinding = Scenario(
         name: "two-way-binding",
         summary: "setters on both sides of pairs, of chains and rings; sides die, bindings are cancelled",
@@ -50,17 +50,17 @@ extension Scenario {
     }
 }
 
-/// A place where all threads of a round meet.
+/// A place where all threads of a round wait for each other.
 private final class Rendezvous: Sendable {
     private let threads: UInt64
     private let arrivals = Atomic<UInt64>(0)
 
     init(_ threads: Int) { self.threads = UInt64(threads) }
 
-    /// Waits for all. False if the round is over before they are here.
+    /// Waits for all threads. Returns false if the round is over before they have arrived.
     func arrive(_ round: Round) -> Bool {
-        // Acquire and release: what one did before the meeting happens before what another does
-        // after it.
+        // Acquire and release: the actions of each thread before the meeting happen before the
+        // actions of the others after it.
         let mine = arrivals.add(1, ordering: .acquiringAndReleasing).oldValue
         let all = (mine / threads + 1) * threads
         while arrivals.load(ordering: .acquiring) < all {
@@ -71,29 +71,29 @@ private final class Rendezvous: Sendable {
     }
 }
 
-/// The properties that the threads set while one set of bindings lasts.
+/// The properties that the threads set while one set of bindings exists.
 private final class Bindings: Sendable {
     static let cycles = 8
 
     let left = Observed<UInt64>(1)
     let right = Observed<UInt64>(2)
-    /// Follows the left, in values of its own.
+    /// Follows the left property, with values of its own type.
     let follower = Observed(BoxedNumber(0))
     let ring = (0..<3).map { Observed(UInt64($0)) }
-    /// Pairs that are bound by two calls, from both ends. Each is set in one cycle, once by each
-    /// thread: how a meeting ends shows.
+    /// Pairs that are bound by two calls, one from each end. Each thread sets each pair once, in a
+    /// cycle of its own, so the pair shows at once whether its sides agree.
     let doubly = (0..<Bindings.cycles).map { _ in (Observed<UInt64>(3), Observed<UInt64>(4)) }
     let afar = FollowersFromAfar()
     let throughPaths = [CycleThroughPath(back: .toNumber), CycleThroughPath(back: .toEnd)]
-    /// Bound to each other, and cancelled in the bindings.
+    /// Bound to each other. The binding is cancelled while the threads set the properties.
     let parted = (Observed<UInt64>(0), Observed<UInt64>(0))
     let parting: ObservationToken
-    /// Follows the left, and dies in the bindings.
+    /// Follows the left property, and dies while the threads set the properties.
     let mortal = Place<Observed<UInt64>>()
     private let third = Observed<UInt64>(0)
     private let kept: [ObservationToken]
 
-    /// Changes that the bindings have made when the threads begin.
+    /// The numbers of changes that the bindings have made before the threads begin.
     let first: (pair: UInt64, ring: UInt64)
 
     init(_ count: @escaping @Sendable (ObservationToken) -> Void) {
@@ -123,14 +123,14 @@ private final class Bindings: Sendable {
         for token in kept + [parting] { count(token) }
     }
 
-    /// Whether a binding of the property that has died goes on.
+    /// The number of bindings of the dead property that are still active.
     var survivors: Int { kept[4...5].count { $0.isActive } }
 }
 
 // MARK: - What the threads do
 
 extension Worker {
-    /// One thread's part of a bindings.
+    /// One thread's part of the work on one set of bindings.
     fileprivate func set(_ bindings: Bindings) {
         for cycle in 0..<Bindings.cycles {
             let value = uniqueSerial()
@@ -159,7 +159,7 @@ extension Worker {
             } else if index == 1 {
                 begin("cancel a pair")
                 bindings.parting.cancelAndWaitBlocking()
-                // No other thread sets this side: it stays.
+                // No other thread sets this side, so its value stays.
                 bindings.parted.0.value = 1
                 let seen = bindings.parted.1.value
                 check(seen != 1, "P9.nothing-after-wait", "a pair goes on forwards after cancelAndWait")
@@ -168,7 +168,7 @@ extension Worker {
         }
     }
 
-    /// Checks bindings whose setters have all returned. One thread.
+    /// Checks the bindings after all setters have returned. Only one thread calls it.
     fileprivate func checkSettled(_ bindings: Bindings, threads: Int) {
         begin("check")
         let sets = UInt64(threads * Bindings.cycles)

@@ -3,7 +3,7 @@
 import Glibc
 
 extension Scenario {
-    /// Values whose deinit uses the property that they were replaced in, or blocks.
+    /// The deinitialisers of values use the property in which they were replaced, or block.
     static let valueDestruction = Scenario(
         name: "value-destruction",
         summary: "values whose deinit reads, changes and observes their property, or blocks",
@@ -14,8 +14,8 @@ extension Scenario {
         windows: [
             "deinit that re-enters", "deinit that blocks", "borrowed while it was replaced", "P14.prompt was judged",
         ],
-        // P14.prompt is held against the clock: among dozens of threads each would wait for a
-        // processor most of the time, and judge nothing.
+        // P14.prompt is a time limit. Among dozens of threads, each would wait for a processor most
+        // of the time, and no round could judge the limit.
         excluded: [.crowd]
     ) { round in
         let property = Observed(TrackedValue(serial: 0))
@@ -64,7 +64,7 @@ extension Scenario {
     }
 }
 
-/// Uses a property from the deinit of one of its values: waiting is deferred there. (P5, P9)
+/// Uses a property in the deinit of one of its values. Waiting is deferred there. (P5, P9)
 private func reenter(_ round: Round, _ property: Observed<TrackedValue>) {
     let token = property.observe { _ in checkUserCode("callback") }
     let serial = property.withValue { $0.serial }
@@ -75,7 +75,7 @@ private func reenter(_ round: Round, _ property: Observed<TrackedValue>) {
 }
 
 extension Worker {
-    /// Makes a value and sets the property to it; keeps no reference to it.
+    /// Makes a value and sets the property to it. Keeps no reference to the value.
     ///
     /// - Parameter atEnd: Called by the value's deinit with a random number below 1,000.
     @inline(never)
@@ -87,8 +87,8 @@ extension Worker {
         let kind = generator.below(1_000)
         let maker = index
         let value = TrackedValue(serial: serial) {
-            // A thread of the scenario borrows values and never keeps one: it may be the last to
-            // release only its own.
+            // A thread of the scenario borrows values and keeps none. It may release the last
+            // reference only of its own values.
             if let worker = Worker.current {
                 worker.check(worker.index == maker, "P5.not-on-another-writer") {
                     "at \(worker.currentStep), thread \(worker.index) destroys a value of thread \(maker)"
@@ -104,8 +104,8 @@ extension Worker {
         return value.probe
     }
 
-    /// Now and then replaces its value and waits, without using the library, until the old one is
-    /// destroyed; notes how long it took. (P14)
+    /// Sometimes replaces the thread's own value, waits until it is destroyed, and does not use the
+    /// library for that. Records the duration. (P14)
     fileprivate func awaitReplacement(
         of probe: ProbeReference,
         _ serial: UInt64,

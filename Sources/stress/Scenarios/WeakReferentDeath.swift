@@ -20,10 +20,10 @@ extension Scenario {
         let diaries = Diaries(threads: round.threads)
         let properties = (0..<2).map { _ in WeakObserved<Mortal>() }
         let owners = (0..<4).map { _ in Place<Mortal>() }
-        // Outlives many properties that refer to it.
+        // A referent that lives longer than many properties that refer to it.
         let survivor = Mortal(serial: 1, diaries)
         let succession = Succession(diaries)
-        // The first observer of each: nothing else runs between a change and its call.
+        // The first observer of each property: no other code runs between a change and its call.
         let standing = properties.indices.map { index in
             properties[index].observe { change in
                 checkUserCode("callback")
@@ -65,7 +65,7 @@ extension Scenario {
     }
 }
 
-/// A referent that shows when its deinit has begun.
+/// A referent that shows whether its deinit has begun.
 final class Mortal: WeaklyObservable {
     let serial: UInt64
     let lifetime = ReferentLifetime()
@@ -94,12 +94,13 @@ final class Mortal: WeaklyObservable {
     }
 }
 
-/// Where a path to a weak property begins.
+/// The root of a path to a weak property.
 private final class Holder: ConcurrentObservable {
     let referent = WeakObserved<Mortal>()
 }
 
-/// A weak property that always refers to an object: one dies when the property refers to the next.
+/// A weak property that always refers to an object. The previous object dies when the property
+/// refers to the next one.
 private final class Succession: Sendable {
     private let property: WeakObserved<Mortal>
     private let owned: Guarded<Mortal?>
@@ -116,7 +117,7 @@ private final class Succession: Sendable {
             let before = owned
             property.value = next
             owned = next
-            // Not earlier: the property would become nil.
+            // Kept until here: otherwise the property would become nil.
             withExtendedLifetime(before) {}
         }
     }
@@ -129,7 +130,8 @@ private final class Succession: Sendable {
         }
     }
 
-    /// The property dies afterwards: it observes the death of what it refers to.
+    /// Releases the referent. Otherwise the property, which dies afterwards, would still observe
+    /// the referent's death.
     func end() { _ = owned.withLock { $0.take() } }
 }
 
@@ -153,7 +155,7 @@ extension Worker {
         check(isDelivered, "P2.weak-chain", "a change was not delivered on its thread")
     }
 
-    /// Reads a referent while the owner may release it.
+    /// Reads a referent while its owner may release it.
     fileprivate func read(_ property: WeakObserved<Mortal>, _ owner: Place<Mortal>, _ diaries: Diaries) {
         begin("read")
         let referent = generator.oneIn(2) ? property.value : property.snapshot().value
@@ -163,7 +165,7 @@ extension Worker {
         diaries.write { $0.reading = serial }
     }
 
-    /// Observes for a while, with callbacks that drop referents and set the property again.
+    /// Observes for some time, with callbacks that release referents and set the property again.
     fileprivate func watch(
         _ property: WeakObserved<Mortal>,
         _ index: Int,
@@ -194,8 +196,8 @@ extension Worker {
         probe.markDead()
     }
 
-    /// The property goes while what it refers to lives on, and must not remember it: at rest no
-    /// observation may be left.
+    /// Makes a property die before its referent. Checks that the observation has ended. At rest the
+    /// referent must have no observation left.
     fileprivate func outliveProperty(of survivor: Mortal) {
         begin("let a property die first")
         let token: ObservationToken
@@ -208,13 +210,13 @@ extension Worker {
         hit(4)
     }
 
-    /// A referent and a property of this thread's own: when the last reference is gone, the death
-    /// has been delivered.
+    /// Makes a referent and a property that no other thread uses. Checks that the death is
+    /// delivered when the last reference is released.
     fileprivate func seeDeath(_ diaries: Diaries) {
         begin("let a referent die in sight")
         let holder = Holder()
         let property = holder.referent
-        // An iterator that is not asked: what waits for it keeps nothing alive.
+        // An iterator that is never asked. The events that wait for it keep no object alive.
         let idle = holder.property(\.referent).values(buffering: .latest).makeAsyncIterator()
         let deliveredVersions = Record<UInt64>()
         let token = property.observe { change in

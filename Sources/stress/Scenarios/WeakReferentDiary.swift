@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The referents and weak properties that one thread has seen, in order.
+/// The referents and weak properties that one thread has used, in order.
 final class Diary {
     /// A change of a weak property, as its first observer received it on this thread.
     struct Entry {
@@ -8,9 +8,9 @@ final class Diary {
         let version: UInt64
         let old: UInt64?
         let new: UInt64?
-        /// Whether this thread was setting the property; otherwise a referent has died on it.
+        /// Whether this thread was setting the property. Otherwise a referent has died on it.
         let isSetting: Bool
-        /// How many referents had died on this thread by then.
+        /// The number of referents that had died on this thread before.
         let deathsBefore: Int
     }
 
@@ -19,11 +19,11 @@ final class Diary {
     var deaths: [UInt64] = []
     /// The referent that this thread has read and is about to release.
     var reading: UInt64?
-    /// The value that this thread is setting each property to, until that change is delivered.
+    /// The value to which this thread is setting each property, until that change is delivered.
     var settings: [UInt64??] = [nil, nil]
     private(set) var entries: [Entry] = []
     /// Describes a value that the first observer received instead of the value that this thread had
-    /// set.
+    /// set; nil if there is none.
     private(set) var mistake: String?
 
     func note(_ change: Change<Mortal?>, property: Int) {
@@ -45,29 +45,30 @@ final class Diary {
     }
 }
 
-/// The diaries of a round's threads, each its own, and one for all others.
+/// The diaries of a round: one for each of its threads, and one for all other threads.
 final class Diaries: @unchecked Sendable {
-    // Unchecked: each thread has its own; the round's reads them after joining those threads.
+    // Unchecked: each thread has its own. The round's thread reads them after it has joined the
+    // others.
     private let diaries: [Diary]
     private let others = Guarded(Diary())
 
     init(threads: Int) { diaries = (0..<threads).map { _ in Diary() } }
 
-    /// Gives the body the calling thread's diary.
+    /// Calls `body` with the calling thread's diary.
     func write<Result>(_ body: (Diary) -> Result) -> Result {
         guard let worker = Worker.current else { return others.withLock { body($0) } }
         return body(diaries[worker.index])
     }
 
-    /// At rest.
+    /// All diaries. Read it at rest.
     var all: [Diary] { diaries + [others.withLock { $0 }] }
 }
 
 // MARK: - At rest
 
 extension Round {
-    /// Checks what all threads have written down, when no referent has an owner any more but the
-    /// survivors.
+    /// Checks the diaries of all threads, when only the survivors among the referents have an
+    /// owner.
     func check(_ diaries: Diaries, _ properties: [WeakObserved<Mortal>], survivors: Int) {
         guard violations.isEmpty else { return }
         let all = diaries.all
@@ -105,15 +106,15 @@ extension Round {
         }
     }
 
-    /// A change that no writer has made: to nil, because the referent has died before on the thread
-    /// that delivers it.
+    /// Checks a change that no writer has made: a change to nil, because the referent has died on
+    /// the thread that delivers the change.
     private func checkDeath(of referent: UInt64?, _ entry: Diary.Entry, _ diary: Diary) {
         check(referent != nil && entry.old == nil && entry.new == nil, "P12.nil-once") {
             "version \(entry.version) was set by no writer and is not the death of what was there"
         }
         guard let referent else { return }
-        // Mostly among the last: what died there later were the referents that its callbacks had
-        // dropped.
+        // In most cases it is among the last ones. The referents that died there later are those
+        // that its callbacks released.
         check(diary.deaths[..<entry.deathsBefore].reversed().contains(referent), "P12.successor-stays") {
             "version \(entry.version) became nil, and what it referred to had not died on that thread"
         }

@@ -3,13 +3,14 @@
 import Foundation
 import Glibc
 
-/// This command in its own process, until its output reports a finding.
+/// Runs this command in its own process until its output reports a finding.
 ///
-/// A process that the child has forked may outlive it and keep the pipe open, so that the pipe's
-/// end is not waited for.
+/// A process that the child has forked may live longer than the child, and keep the pipe open.
+/// Therefore the end of the pipe is not waited for.
 struct Hunt {
     let arguments: [String]
-    /// How long the process may take. A run that hangs reports that itself, much sooner.
+    /// The longest time that the process may take. A run that hangs reports this itself much
+    /// sooner.
     let limit: Duration
 
     struct Finding {
@@ -31,7 +32,7 @@ struct Hunt {
         var finding: Finding?
         while finding == nil, nanoseconds() < deadline {
             var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-            // Safe: one request, which lives here.
+            // Safe: there is one request, a variable of this function.
             let isReady = unsafe poll(&request, 1, 100) > 0
             if isReady {
                 let data = pipe.fileHandleForReading.availableData
@@ -46,7 +47,8 @@ struct Hunt {
         if !isOver { kill(process.processIdentifier, SIGKILL) }
         process.waitUntilExit()
         if let finding { return finding }
-        // Starved or stuck: this place cannot know which, so it shows nothing.
+        // The process was starved, or it hung. This code cannot distinguish the two, so it reports
+        // nothing.
         guard isOver else { return nil }
         if process.terminationReason == .uncaughtSignal {
             return Finding(catcher: "signal \(process.terminationStatus)", place: nil)
@@ -58,7 +60,7 @@ struct Hunt {
         }
     }
 
-    /// Reads the first line that reports a failure.
+    /// Returns the first failure that the text reports; nil if there is none.
     static func finding(in text: String) -> Finding? {
         if let match = text.firstMatch(of: #/VIOLATION (\S+): ((?:P\d+|memory)\.[a-z-]+):/#) {
             return Finding(catcher: String(match.2), place: String(match.1))

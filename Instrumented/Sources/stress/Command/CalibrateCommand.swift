@@ -3,7 +3,7 @@
 import ArgumentParser
 import Foundation
 
-/// Takes back the repairs of known defects and lets the engines look for them.
+/// Undoes the repairs of known defects, and lets the engines look for these defects.
 struct CalibrateCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "calibrate",
@@ -116,7 +116,7 @@ struct CalibrateCommand: ParsableCommand {
         )
     }
 
-    /// The smoke profile over and over, with one seed after the other.
+    /// Runs the smoke profile repeatedly, each time with another seed.
     private func runScenarios(_ bug: SeededBug?, withFaults: Bool) throws -> (Hunt.Finding?, String) {
         let end = nanoseconds() + UInt64(budget.duration.seconds * 1e9)
         var seeds = Generator(seed: seed, stream: 0)
@@ -133,7 +133,7 @@ struct CalibrateCommand: ParsableCommand {
         return (nil, "smoke runs: \(runs)")
     }
 
-    /// Every subject, one after another.
+    /// Records histories of one subject after the other.
     private func recordHistories(_ bug: SeededBug?) throws -> (Hunt.Finding?, String) {
         let batch = 20_000
         let end = nanoseconds() + UInt64(budget.duration.seconds * 1e9)
@@ -153,8 +153,8 @@ struct CalibrateCommand: ParsableCommand {
         return (nil, "\(Format.count(UInt64(batches * batch))) histories")
     }
 
-    /// Every program, one after another, first with one preemption, then with two while the budget
-    /// lasts.
+    /// Explores one program after the other: first all with one preemption, then with two until the
+    /// time is over.
     private func explore(_ bug: SeededBug?) -> (Hunt.Finding?, String) {
         let end = nanoseconds() + UInt64(budget.duration.seconds * 1e9)
         var explored = 0
@@ -172,7 +172,7 @@ struct CalibrateCommand: ParsableCommand {
 
 extension CommandReport {
     /// Makes the report of `stress calibrate` so far. A defect that is not found is no failure
-    /// here: `stress report` has all engines' results.
+    /// here, because `stress report` needs the results of all engines for that.
     fileprivate init(_ trials: [Trial], seed: UInt64, since start: UInt64) {
         let exit: StressExit = trials.contains { $0.defect == nil && $0.catcher != nil } ? .violated : .pass
         self.init("calibrate", seed: seed, seconds: Double(nanoseconds() - start) / 1e9, exit: exit, trials: trials)

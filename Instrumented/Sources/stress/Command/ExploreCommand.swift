@@ -47,7 +47,7 @@ struct ExploreCommand: ParsableCommand {
     }
 }
 
-/// How schedules are chosen.
+/// The options that choose the schedules.
 struct SearchOptions: ParsableArguments {
     @Option(help: "All schedules with at most so many preemptions.")
     var bound: Int = 2
@@ -99,7 +99,7 @@ struct SearchOptions: ParsableArguments {
 
     var addedFaults: ExploredFaults { faults.flatMap { ExploredFaults(text: $0) } ?? [] }
 
-    /// All schedules with at most `bound` preemptions.
+    /// Returns the options for all schedules with at most `bound` preemptions.
     static func depthFirst(
         _ bound: Int,
         _ mutant: SeededBug?,
@@ -116,7 +116,7 @@ struct SearchOptions: ParsableArguments {
         return search
     }
 
-    /// The faults as they are typed on a command line.
+    /// The options as arguments of a command line.
     var arguments: [String] {
         var arguments = ["--bound", "\(bound)", "--seed", "\(seed)", "--omit", omit]
         if let pct { arguments += ["--pct", "\(pct)"] }
@@ -128,7 +128,7 @@ struct SearchOptions: ParsableArguments {
         return arguments
     }
 
-    /// Nil for all schedules with at most `bound` preemptions.
+    /// The strategy; nil for all schedules with at most `bound` preemptions.
     var strategy: (any Strategy)? {
         if let pct { return PriorityWalk(depth: pct, seed: seed, runs: runs ?? 10_000) }
         if random { return RandomWalk(seed: seed, runs: runs ?? 10_000) }

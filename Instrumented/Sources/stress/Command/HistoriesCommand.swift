@@ -3,7 +3,7 @@
 import ArgumentParser
 import Glibc
 
-/// Records short histories on real threads and checks that each is linearizable.
+/// Records short histories on real threads, and checks that each is linearizable.
 struct HistoriesCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "histories",

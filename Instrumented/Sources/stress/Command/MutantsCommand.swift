@@ -3,7 +3,8 @@
 import ArgumentParser
 import Foundation
 
-/// Proves that the checks can fail: each seeded bug must be caught, and without one nothing.
+/// Shows that the checks can fail: each seeded bug must be found, and without a bug nothing may be
+/// found.
 struct MutantsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mutants",
@@ -63,7 +64,7 @@ struct MutantsCommand: ParsableCommand {
         throw StressExit(rawValue: report.exitCode)!
     }
 
-    /// The bugs of the engine that this build's backend cannot have, each named in the report.
+    /// The results for bugs that this build's backend cannot have. The report names each of them.
     private var absent: [Kill] {
         guard mutant.isEmpty else { return [] }
         return switch engine {
@@ -85,14 +86,15 @@ struct MutantsCommand: ParsableCommand {
         }
     }
 
-    /// The seeded bugs that the scenarios of this build look for.
+    /// The seeded bugs for the scenarios of this build.
     private var mutantsOfBuild: [Mutant] {
         Mutant.all.filter { $0.engine == engineOfBuild }
     }
 
     private var engineOfBuild: Mutant.Engine { Sanitizer.current.map(Mutant.Engine.sanitizer) ?? .plain }
 
-    /// Every seeded bug, with its engine and where that looks for it.
+    /// The list of all seeded bugs, each with its engine and with the place where the engine looks
+    /// for it.
     private static var catalogue: String {
         var table = TextTable([("seeded bug", false), ("engine", false), ("looked for in", false)])
         for mutant in Mutant.all where mutant.killEngine != .histories {
@@ -103,7 +105,7 @@ struct MutantsCommand: ParsableCommand {
         return table.text
     }
 
-    /// Every seeded bug of this build's scenarios, and each scenario without one.
+    /// Runs the scenarios of this build with each seeded bug, and each scenario without a bug.
     private func runScenarios() throws -> [Kill] {
         let chosen = mutantsOfBuild.filter { mutant.isEmpty || mutant.contains($0.bug) }
         let kills = try kill(chosen)
@@ -118,8 +120,8 @@ struct MutantsCommand: ParsableCommand {
         return kills + (try zip(clean, controls).map { try $0 ?? printed(kill(control: $1.run, $1.engine)) })
     }
 
-    /// Hunts two bugs at a time, for a while; then, each alone and for its whole budget, those that
-    /// this has not caught.
+    /// Looks for the bugs for a short time, two at a time. Then looks for each bug that was not
+    /// found, one at a time, for its whole budget.
     private func kill(_ mutants: [Mutant]) throws -> [Kill] {
         let hunts = mutants.flatMap { mutant in (seed..<seed + UInt64(seeds)).map { (mutant: mutant, seed: $0) } }
         let caught = try inPairs(hunts) { mutant, seed -> Kill? in
@@ -132,14 +134,15 @@ struct MutantsCommand: ParsableCommand {
         }
     }
 
-    /// How long nothing may be found without a bug: ten times as long as the slowest of the
-    /// scenario's bugs took to be found, waits in vain not counted; 3 s at least, 15 s at most.
+    /// Returns the time for which a scenario runs without a bug. It is ten times as long as the
+    /// search for its slowest bug, without waits that ended without an event, but between 3 s and
+    /// 15 s.
     private static func controlBudget(_ kills: [Kill], _ scenario: String) -> Duration {
         let slowest = kills.filter { $0.scenario == scenario }.map { $0.secondsToFind ?? $0.seconds }.max() ?? 0
         return .seconds(min(15, max(3, 10 * slowest)))
     }
 
-    /// Looks for a seeded bug.
+    /// Runs the scenario with the seeded bug, and returns the result.
     private func kill(_ mutant: Mutant, seed: UInt64, within budget: Duration) throws -> Kill {
         let (catcher, outcome) = try mutant.hunt(seed: seed, within: budget)
         return Kill(
@@ -153,7 +156,7 @@ struct MutantsCommand: ParsableCommand {
         )
     }
 
-    /// Runs the scenario as it should be.
+    /// Runs the scenario without a bug, and returns the result.
     private func kill(control: ChildRun, _ engine: Kill.Engine) throws -> Kill {
         let outcome = try control.run()
         if !outcome.isClean { StandardError.print(outcome.output) }
@@ -168,7 +171,7 @@ struct MutantsCommand: ParsableCommand {
         )
     }
 
-    /// Prints at once how one has ended.
+    /// Prints the result at once, and returns it.
     private func printed(_ kill: Kill) -> Kill {
         let name = kill.mutant ?? "control \(kill.scenario)"
         StandardError.print("\(name): \(kill.text), seed \(kill.seed), \(Format.seconds(kill.seconds))")

@@ -4,11 +4,11 @@
 final class CommitWorld: ProgramPart, @unchecked Sendable {
     // Unchecked: everything belongs to the running thread.
     let backend: LibraryBackend
-    /// In the order of their addresses, as a commit takes their locks: so a schedule has the same
-    /// steps each time.
+    /// The properties in the order of their addresses, in which a commit takes their locks. A
+    /// schedule therefore has the same steps each time.
     let (first, second): (Observed<Int>, Observed<Int>)
     let group, reversed: Group<(Int, Int)>
-    /// The second's version after the first was set.
+    /// The version of the second property after the first one was set.
     private var seen: UInt64 = 0
 
     init(_ backend: LibraryBackend) {
@@ -27,7 +27,7 @@ final class CommitWorld: ProgramPart, @unchecked Sendable {
         }
     }
 
-    /// Sets both.
+    /// Sets both properties in one commit.
     func set(_ value: Int) {
         group.commit { transaction in
             transaction[first] = value
@@ -47,7 +47,7 @@ final class CommitWorld: ProgramPart, @unchecked Sendable {
         check(x == y, "P20.present-together", "a snapshot has \(x) and \(y)")
     }
 
-    /// Sets the second to what the first is.
+    /// Sets the second property to the value of the first.
     func copyFirst() {
         PropertyList([second]).commit(reading: first) { transaction in
             transaction[second] = transaction[first]
@@ -64,7 +64,7 @@ final class CommitWorld: ProgramPart, @unchecked Sendable {
 
     func setFirst() { first.value = 1 }
 
-    /// After the first was set to 1.
+    /// Reads the version of the second property. Called after the first one was set to 1.
     func lookAtSecond() { seen = second.version }
 
     func checkCopy() {
@@ -74,7 +74,7 @@ final class CommitWorld: ProgramPart, @unchecked Sendable {
         }
     }
 
-    /// At rest, after so many changes of each.
+    /// Checks at rest the values and the versions, after this number of changes of each property.
     func checkRest(_ firsts: Int, _ seconds: Int? = nil, _ invariant: String = "P2.versions-without-gaps") {
         let (x, y, seconds) = (first.snapshot(), second.snapshot(), seconds ?? firsts)
         let fits = x == (firsts, UInt64(firsts)) && y == (seconds, UInt64(seconds))
@@ -82,7 +82,7 @@ final class CommitWorld: ProgramPart, @unchecked Sendable {
     }
 }
 
-/// An observer of two properties that always change together, by one each. It does not keep them.
+/// An observer of two properties that always change together, by one each. It does not retain them.
 final class GroupObserver: ProgramPart, @unchecked Sendable {
     // Unchecked: everything belongs to the running thread.
     let backend: LibraryBackend
@@ -104,7 +104,8 @@ final class GroupObserver: ProgramPart, @unchecked Sendable {
         self.token = token
     }
 
-    /// At rest: the initial value, and every commit after it, once.
+    /// Checks at rest that the observer has received its initial value, and every later commit
+    /// once.
     func checkReceived(_ commits: Int) {
         let initial = received.filter { $0.reason == .initial }.map(\.new.0)
         let values = received.map(\.new.0).sorted()
@@ -113,8 +114,10 @@ final class GroupObserver: ProgramPart, @unchecked Sendable {
         check(values == expected, "P21.once", "after \(commits) commits: received \(values), not \(expected)")
     }
 
-    /// - Parameter isReleased: Whether both threads have released the properties: a schedule that
-    ///   is shrunk may leave a release out.
+    /// Checks the end of the observation.
+    ///
+    /// - Parameter isReleased: Whether both threads have released the properties. A shorter
+    ///   schedule of the shrinker may leave out a release.
     func checkEnds(isReleased: Bool) {
         check(ends == (isReleased ? [.sourceDeleted] : []), "P12.end-once", "received the ends \(ends)")
     }

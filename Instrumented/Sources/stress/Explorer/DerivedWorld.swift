@@ -8,8 +8,8 @@ struct ReadPair: Equatable, Sendable, CustomStringConvertible {
     var description: String { "\(first) and \(second)" }
 }
 
-/// A derived value in a program, its sources, its observer, and what they must keep. (P2, P22 to
-/// P24)
+/// A derived value in a program, its sources, its observer, and the checks of its promises. (P2,
+/// P22 to P24)
 final class DerivedWorld<Value: Sendable & Equatable>: ProgramPart, @unchecked Sendable {
     // Unchecked: everything belongs to the running thread.
     let backend: LibraryBackend
@@ -22,8 +22,10 @@ final class DerivedWorld<Value: Sendable & Equatable>: ProgramPart, @unchecked S
     private var firstVersion: UInt64 = 0
     private let isPossible: (Value) -> Bool
 
-    /// - Parameter isPossible: Whether the function gives the value for sources that were present
-    ///   together.
+    /// Makes the objects of a run.
+    ///
+    /// - Parameter isPossible: Returns whether a value is the function's result for sources that
+    ///   were present together.
     init(
         _ backend: LibraryBackend,
         _ derived: Derived<Value>,
@@ -49,7 +51,10 @@ final class DerivedWorld<Value: Sendable & Equatable>: ProgramPart, @unchecked S
         firstVersion = derived.version
     }
 
-    /// Reads, and expects nothing older than what was present before.
+    /// Reads the value, and checks it.
+    ///
+    /// - Parameter isCurrent: Returns whether a value is not older than the one that was present
+    ///   before the call.
     @discardableResult
     func read(since isCurrent: (Value) -> Bool = { _ in true }) -> Value? {
         guard let value = derived?.value else { return nil }
@@ -63,8 +68,8 @@ final class DerivedWorld<Value: Sendable & Equatable>: ProgramPart, @unchecked S
     /// Releases the derived value.
     func drop() { derived = nil }
 
-    /// At rest: the value is the function's, and the observer has received the last version, and
-    /// each before it. No more than there were changes.
+    /// Checks at rest that the value is the function's result, and that the observer has received
+    /// the last version and every earlier one, but no more versions than there were changes.
     func checkRest(_ expected: Value, isObserved: Bool = true, after most: Int = .max) {
         guard let (value, version) = derived?.snapshot() else { return }
         check(value == expected, "P22.current", "at rest the value is \(value), and the sources give \(expected)")
@@ -82,25 +87,26 @@ final class DerivedWorld<Value: Sendable & Equatable>: ProgramPart, @unchecked S
         checkChain(changes, "P2.derived-versions")
     }
 
-    /// At rest: how many links a source has.
+    /// Checks at rest the number of links of a source.
     func checkLinks(_ expected: Int, _ invariant: String = "P24.links", at index: Int = 0) {
         let links = sources[index].observationCount
         check(links == expected, invariant, "a source has \(links) links, and \(expected) are needed")
     }
 
-    /// At rest: the observation goes on, and has received the last value.
+    /// Checks at rest that the observation has not ended, and that the observer has received the
+    /// last value.
     func checkKept(_ expected: Value) {
         check(ends.isEmpty && token?.isActive == true && received.map(\.new) == [expected], "P11.derived-kept") {
             "received \(received.map(\.new)), and ended \(ends.count) times"
         }
     }
 
-    /// At rest: the observation has ended with the value.
+    /// Checks at rest that the observation has ended with the value.
     func checkDeath() {
         check(ends == [.sourceDeleted], "P12.derived-death", "the observation of a dropped value has ended as \(ends)")
     }
 
-    /// Ends what is left.
+    /// Ends the observation, and releases the objects.
     func end() {
         token?.cancel()
         (token, derived) = (nil, nil)
@@ -108,11 +114,12 @@ final class DerivedWorld<Value: Sendable & Equatable>: ProgramPart, @unchecked S
 }
 
 extension DerivedWorld<ReadPair> {
-    /// Reads, and expects nothing older than what the source had before.
+    /// Reads the value, and checks that it is not older than the value that the source had before
+    /// the read.
     func readAfter() {
         let (before, version) = sources[0].snapshot()
         let value = read()!.first
-        // The same version before and after: the value was present all the time.
+        // If the version is the same before and after the read, the value was present all the time.
         check(value == before || sources[0].version != version, "P22.current") {
             "read \(value), and the source had \(before) all the time"
         }
@@ -120,7 +127,7 @@ extension DerivedWorld<ReadPair> {
 }
 
 extension LibraryProgram {
-    /// A program on a value that is derived of sources, which have these values at first.
+    /// Makes a program with a derived value whose sources have these values at first.
     static func derived<Value: Sendable & Equatable>(
         _ name: String,
         _ summary: String,

@@ -2,8 +2,8 @@
 
 import Glibc
 
-/// The process that explores. It ends at the first failure, in any state; its last line says what
-/// it has found.
+/// Explores in its own process. It exits at the first failure, whatever state it is in. The last
+/// line of its output has the result.
 enum ExplorationChild {
     static func explore(_ program: LibraryProgram, _ search: SearchOptions) -> Never {
         let explorer = Explorer(
@@ -28,7 +28,7 @@ enum ExplorationChild {
         }
     }
 
-    /// Prints every step as it is taken.
+    /// Runs the schedule again, and prints each step.
     static func replay(_ string: ExplorationString, of program: LibraryProgram) -> Never {
         let explorer = Explorer(
             program,
@@ -61,8 +61,8 @@ enum ExplorationChild {
         )
     }
 
-    /// Ends the process where it stands: threads may be stuck, and the library's state is what the
-    /// failure has left.
+    /// Exits at once, because threads may be stuck, and the failure has changed the library's
+    /// state.
     private static func finish(_ verdict: ExplorationVerdict, _ exit: StressExit) -> Never {
         print(verdict.line)
         fflush(nil)

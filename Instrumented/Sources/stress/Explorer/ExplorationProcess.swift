@@ -2,14 +2,14 @@
 
 import Foundation
 
-/// Explores and replays in processes of their own, so that a failure, a crash or a deadlock leaves
-/// nothing behind.
+/// Explores and replays in other processes, so that a failure, a crash or a deadlock does not
+/// affect this one.
 enum ExplorationProcess {
     static func explore(_ program: LibraryProgram, _ search: SearchOptions) -> ExplorationVerdict {
         verdict(run(["explore", program.name, "--child"] + search.arguments))
     }
 
-    /// The steps of a schedule and what became of it.
+    /// Returns the steps of a schedule, and the result of running it.
     static func replay(_ string: String) -> (steps: [Columns.Step], verdict: ExplorationVerdict) {
         let output = run(["replay", "--child", string])
         let steps = output.split(separator: "\n").compactMap { line -> Columns.Step? in
@@ -34,7 +34,7 @@ enum ExplorationProcess {
         let pipe = Pipe()
         process.standardOutput = pipe
         do { try process.run() } catch { harnessFailure("the system gives no process: \(error)") }
-        // Nothing here waits for ever; a process that does is the harness's fault.
+        // No step of such a process waits forever. If it does, the harness is wrong.
         let limit = DispatchWorkItem { process.terminate() }
         DispatchQueue.global().asyncAfter(deadline: .now() + 1_800, execute: limit)
         let output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)

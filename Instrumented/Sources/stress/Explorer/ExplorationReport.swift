@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// One program explored, and the failure, if there was one, made small.
+/// The result of exploring one program, with the smallest failure that was found.
 struct ExplorationReport {
     let text: String
     let exit: StressExit

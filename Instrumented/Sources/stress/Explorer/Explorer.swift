@@ -2,17 +2,19 @@
 
 import Glibc
 
-/// The explorer of this process: one controlled scheduler, one backend, one program.
+/// The explorer of this process. It has one controlled scheduler, one backend and one program.
 final class Explorer {
     let scheduler: ControlledScheduler
     private let backend: LibraryBackend
     let exploration: Exploration
 
-    /// - Parameter bug: Switched on when the library's own threads are there.
+    /// Makes an explorer.
+    ///
+    /// - Parameter bug: Switched on when the library's own threads exist.
     init(_ program: LibraryProgram, _ faults: ExploredFaults, omitting omissions: Omissions, _ bug: SeededBug?) {
         // Safe: no thread under test runs yet.
         unsafe Instrumentation.quarantineLength = .max
-        // Different explorers get different cores, most often.
+        // In most cases several explorers get different cores.
         let core = Int(getpid()) % max(1, min(64, sysconf(Int32(_SC_NPROCESSORS_ONLN))))
         scheduler = ControlledScheduler(onCore: core) { _ = Instrumentation.forbiddenDepth }
         scheduler.trail.adopt()
@@ -26,7 +28,7 @@ final class Explorer {
         unsafe Instrumentation.mutant = bug
     }
 
-    /// Adds faults to the program, one a schedule.
+    /// Adds faults to the program. A schedule has at most one of them.
     private func allow(_ faults: ExploredFaults) {
         backend.faults = faults
         exploration.betweenRuns = { [backend] in
@@ -39,8 +41,8 @@ final class Explorer {
         if faults.contains(.noThread) { exploration.afterThreads = { [backend] in backend.drain() } }
     }
 
-    /// Makes what the library makes on its first use, so that the first schedule begins like all
-    /// others.
+    /// Makes the objects that the library makes on its first use, so that the first schedule begins
+    /// like all others.
     private func warmUp(_ program: LibraryProgram) {
         for program in [.warmUp, program] {
             let run = Exploration(program.program(backend), on: scheduler).run(Undisturbed())

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A seeded bug that the explorer must find, and where: the races among them that sequential
-/// consistency can show.
+/// A seeded bug that the explorer must find, and the program that shows it. These are the races
+/// that sequential consistency can show.
 struct ExplorerMutant: Sendable {
     let bug: SeededBug
     let program: String

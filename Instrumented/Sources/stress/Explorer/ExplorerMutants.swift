@@ -2,15 +2,15 @@
 
 import Glibc
 
-/// `stress mutants --engine explorer`: the explorer must find every race that is seeded for it,
-/// replay it every time, and find nothing where nothing is seeded.
+/// Runs `stress mutants --engine explorer`. The explorer must find every seeded race, replay it
+/// each time, and find nothing without a seeded bug.
 enum ExplorerMutants {
-    /// How often each failing schedule is replayed.
+    /// The number of times that each failing schedule is replayed.
     private static var repetitions: Int { 10 }
 
-    /// Looks for seeded bugs, and prints how long each took, as soon as it is found.
+    /// Looks for seeded bugs. Prints the duration of each search when it ends.
     ///
-    /// - Parameter bugs: The bugs to look for; if empty, all.
+    /// - Parameter bugs: The bugs to look for. If this is empty, all of them.
     static func run(_ bugs: [SeededBug]) -> [Kill] {
         let chosen = ExplorerMutant.all.filter { bugs.isEmpty || bugs.contains($0.bug) }
         var table = TextTable([

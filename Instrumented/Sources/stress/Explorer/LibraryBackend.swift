@@ -3,59 +3,62 @@
 import Glibc
 
 extension Fault {
-    /// The library asks for a thread, and there is none.
+    /// The library asks for a thread, and the system refuses it.
     static let refusal = Fault("x", "no thread is to be had")
-    /// The thread exits where it stands.
+    /// The thread exits at this place.
     static let exit = Fault("y", "the thread exits")
 }
 
-/// The library's virtual backend: its locks, waits, grace periods and threads are the scheduler's.
+/// The library's virtual backend: the scheduler provides the library's locks, waits, grace periods
+/// and threads.
 ///
-/// It frees nothing that threads under test can reach while a program runs, and knows what was
-/// freed: a use of that is a violation at once, not a crash some time later.
+/// While a program runs, it frees no memory that threads under test can reach, and remembers what
+/// was freed. Using freed memory is therefore a violation at once, not a crash some time later.
 final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
     // Unchecked: everything mutable belongs to the running thread.
     let scheduler: ControlledScheduler
 
-    /// Calls that are running, and times that the closure was destroyed, by the observer's address.
+    /// The number of calls that are running, by the observer's address. `destroyed` counts how
+    /// often the closure was destroyed.
     private var calls: [UInt: Int] = [:]
     private var destroyed: [UInt: Int] = [:]
-    /// Values that were destroyed, with their boxes, which are kept.
+    /// The values that were destroyed, by address. Their boxes are kept.
     private var values: [UInt: AnyObject] = [:]
 
     /// Whether the program itself has faults.
     var allowsFaults = false
-    /// The faults that the search adds.
+    /// The faults that the search adds to the program.
     var faults: ExploredFaults = []
-    /// How often the library is still refused a thread.
+    /// The number of times that the library is still refused a thread.
     private var refusalsLeft = Int.max
-    /// Whether the reclamation thread ends now.
+    /// Whether the reclamation thread must end now.
     private var endsThreadNow = false
 
     init(_ scheduler: ControlledScheduler) { self.scheduler = scheduler }
 
-    /// Forgets, and frees, what the last program left. While no thread runs.
+    /// Frees the objects that the last program has left. Call it while no thread runs.
     func reset() {
         calls = [:]
         destroyed = [:]
         values = [:]
-        // Until a program's threads run, there is no thread to be had.
+        // Until the threads of a program run, the library is refused every thread.
         refusalsLeft = faults.contains(.noThread) ? .max : 0
         Instrumentation.emptyQuarantine()
         unsafe Instrumentation.failuresBeforeCopies = nil
     }
 
-    /// A program's threads begin.
+    /// Ends the refusals of the start, because the threads of a program begin.
     func begin() { refusalsLeft = 0 }
 
-    /// Waits until the library has done all that it had to do, for which it may have been refused
+    /// Waits until the library has done all of its work, for which it may have been refused
     /// threads. (P9)
     func drain() {
         let outcome = ConcurrentObserveDiagnostics.drain()
         if outcome != .finished { scheduler.fail("P16.backlog-drains", "drain ended with \(outcome)") }
     }
 
-    /// Ends the reclamation thread, so that the next program finds none. While no thread runs.
+    /// Ends the reclamation thread, so that the next program begins without one. Call it while no
+    /// thread runs.
     func endReclamationThread() {
         refusalsLeft = 0
         var isDone = false
@@ -78,10 +81,10 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
         endsThreadNow = false
     }
 
-    /// How many values of properties were destroyed.
+    /// The number of destroyed values of properties.
     var valuesDestroyed: Int { values.count }
 
-    /// Times that the closure of the observation was destroyed.
+    /// Returns the number of times that the closure of the observation was destroyed.
     func destructions(of token: ObservationToken) -> Int { destroyed[Instrumentation.address(of: token)] ?? 0 }
 
     // MARK: Steps and waits
@@ -92,7 +95,7 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
         return true
     }
 
-    /// A step of user code that the library has called: the thread may exit there. (P17)
+    /// Takes a step in user code that the library has called. The thread may exit there. (P17)
     func userStep(_ name: StaticString) {
         guard let thread = ScheduledThread.current else { return }
         scheduler.step(thread, name)
@@ -122,7 +125,7 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
         return true
     }
 
-    /// The system has no thread several times in a row.
+    /// The number of further refusals after the first one.
     private static var furtherRefusals: Int { 2 }
 
     func endsReclamationThread() -> Bool { ScheduledThread.current != nil && endsThreadNow }
@@ -201,7 +204,7 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
 
     func willDestroy(value: UInt) -> Bool {
         guard ScheduledThread.current != nil else { return false }
-        // Safe: the caller is destroying the value of this very box, and owns it.
+        // Safe: the caller destroys the value in this box, and owns the box.
         let box = unsafe Unmanaged<AnyObject>.fromOpaque(UnsafeRawPointer(bitPattern: value)!).takeUnretainedValue()
         if values.updateValue(box, forKey: value) != nil {
             scheduler.fail("P14.value-destroyed", "a value is destroyed twice")

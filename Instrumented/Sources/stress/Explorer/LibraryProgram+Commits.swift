@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension LibraryProgram {
-    /// Two commits of the same properties, named in different orders. (P19)
+    /// Two commits of the same properties, which the groups name in different orders. (P19)
     static let commitCommit = commits(
         "commit-commit",
         "two commits of two properties, whose groups name them in different orders",
@@ -10,7 +10,7 @@ extension LibraryProgram {
         rest: { $0.checkRest(2) }
     )
 
-    /// Three threads: such commits, and reads. (P19)
+    /// Two such commits, and a thread that reads. (P19)
     static let commitCommitRead = commits(
         "commit-commit-read",
         "two commits of two properties, whose groups name them in different orders, against reads",
@@ -20,7 +20,7 @@ extension LibraryProgram {
         rest: { $0.checkRest(2) }
     )
 
-    /// A commit, and a thread that reads one property, then the other. (P19)
+    /// A commit, and a thread that reads one property and then the other. (P19)
     static let commitRead = commits(
         "commit-read",
         "two commits of two properties against reads of one, then of the other",
@@ -109,8 +109,8 @@ extension LibraryProgram {
         }
     )
 
-    /// A commit replaces two steps of paths. Each step's inline observer changes the object to
-    /// which the other step's path leads by then. (P1)
+    /// A commit replaces two steps of paths. Each step has an inline observer that changes the
+    /// object to which the path through the other step leads then. (P1)
     static let commitRelink = LibraryProgram(
         "commit-relink",
         "a commit of two steps of paths, whose observers set what the other path leads to",
@@ -121,7 +121,7 @@ extension LibraryProgram {
     )
 }
 
-/// Two steps of paths, which a commit replaces at once.
+/// Two steps of paths, which a commit replaces together.
 private final class RelinkWorld: ProgramPart, @unchecked Sendable {
     // Unchecked: everything belongs to the running thread.
     final class Root: ConcurrentObservable {

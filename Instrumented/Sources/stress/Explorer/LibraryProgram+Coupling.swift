@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension LibraryProgram {
-    /// A thread that finds another delivering leaves its change, and the other delivers it. (P1,
-    /// P2)
+    /// Two threads set a property with a serial observer. A thread that finds the other one
+    /// delivering leaves its change, and the other one delivers it. (P1, P2)
     static let serialSetSet = LibraryProgram(
         "serial-set-set",
         "two changes of a property with a serial observer",
@@ -19,7 +19,8 @@ extension LibraryProgram {
         }
     )
 
-    /// Changes that overtake each other on their way. (P3)
+    /// Two threads set a bound property. Their changes may arrive at the binding in the wrong
+    /// order. (P3)
     static let bindSetSet = bound(
         "bind-set-set",
         "two changes of a property that is bound to another",
@@ -29,7 +30,7 @@ extension LibraryProgram {
         ["set 2": { $0.left.value = 2 }]
     )
 
-    /// Changes that meet. (P3)
+    /// Two threads set both sides of a binding in both directions. Their changes meet. (P3)
     static let bindBothWays = bound(
         "bind-both-ways",
         "changes of both sides of a two-way binding",
@@ -94,7 +95,8 @@ extension LibraryProgram {
         ["set the new end": { $0.next.number.value = 3 }]
     )
 
-    /// A step is replaced twice at once: the second thread leaves the relink to the first. (P3)
+    /// Two threads replace a step at the same time. The second one leaves the relinking to the
+    /// first. (P3)
     static let pathRelinkRelink = path(
         "path-relink-relink",
         "two replacements of a step of a path",
@@ -118,13 +120,14 @@ extension LibraryProgram {
         )
     }
 
-    /// The root goes while the end changes. (P12)
+    /// The root of a path dies while the path's end changes. (P12)
     static let pathDeathSet = pathDeath(
         "path-death-set",
         "the death of a path's root against a change of its end"
     )
 
-    /// The root goes while the end changes, with an observer that receives prior deliveries. (P12)
+    /// The root of a path dies while the path's end changes. The observer receives prior
+    /// deliveries. (P12)
     static let pathDeathAhead = pathDeath(
         "path-death-ahead",
         "the death of a path's root against a change of its end, with an observer that receives prior deliveries",
@@ -144,7 +147,7 @@ extension LibraryProgram {
     }
 }
 
-/// The changes that a program's only observer has received, in the order of its calls.
+/// The changes that the only observer of a program has received, in the order of its calls.
 private final class ReceivedChanges<Value: Sendable & Equatable>: ProgramPart, @unchecked Sendable {
     // Unchecked: everything belongs to the running thread.
     let backend: LibraryBackend
@@ -155,7 +158,7 @@ private final class ReceivedChanges<Value: Sendable & Equatable>: ProgramPart, @
 
     init(_ backend: LibraryBackend, isSerial: Bool = false) { (self.backend, self.isSerial) = (backend, isSerial) }
 
-    /// The observer's callback.
+    /// Receives a change, as the observer's callback.
     func receive(_ change: Change<Value>) {
         if isSerial { check(!isRunning, "P2.one-at-a-time", "two callbacks of a serial observer run at once") }
         isRunning = true
@@ -164,7 +167,8 @@ private final class ReceivedChanges<Value: Sendable & Equatable>: ProgramPart, @
         received.append(change)
     }
 
-    /// At rest: versions 1, 2, 3, …, each once, in a chain of old and new that ends with `value`.
+    /// Checks at rest that the versions are 1, 2, 3, …, that each occurs once, and that the values
+    /// are a chain that ends with `value`.
     func checkChanges(until value: Value) {
         let changes = isSerial ? received : received.sorted { $0.version < $1.version }
         let versions = changes.map(\.version)
@@ -185,7 +189,7 @@ private final class PathRun: @unchecked Sendable {
     private(set) var root: PathMiddle?
     private let delivery: Delivery
     private var ends = 0
-    /// The end's version when the root went.
+    /// The version of the path's end when the root died.
     private var committed: UInt64 = 0
 
     init(_ backend: LibraryBackend, end number: UInt64 = 1, isSerial: Bool = false) {
@@ -219,7 +223,7 @@ private final class PathRun: @unchecked Sendable {
     }
 }
 
-/// A cycle of two bindings through a path. What a binding makes of a number is the next one.
+/// A cycle of two bindings through a path. Each binding adds one to a number.
 private final class CycleRun: @unchecked Sendable {
     // Unchecked: everything belongs to the running thread.
     let path: PathRun

@@ -13,7 +13,7 @@ extension LibraryProgram {
         rest: { $0.checkRest(ReadPair(2, ~2), isObserved: false) }
     )
 
-    /// Two threads read a diamond. One of them has changed its source. (P22, P23)
+    /// Two threads read a diamond. One of them has changed its source before. (P22, P23)
     static let deriveReadRead = derived(
         "derive-read-read",
         "a change of a diamond's source and a read of its join against another read",
@@ -41,7 +41,7 @@ extension LibraryProgram {
         }
     )
 
-    /// A number and its complement, by two ways.
+    /// A derived value with two ways to one source: it has a number and its complement.
     private static let diamond: @Sendable ([Observed<Int>]) -> Derived<ReadPair> = { sources in
         let (left, right) = (sources[0].map { $0 }, sources[0].map { ~$0 })
         return Derived { get in ReadPair(get(left), get(right)) }
@@ -60,7 +60,7 @@ extension LibraryProgram {
         rest: { $0.checkRest(ReadPair(1, 1), after: 2) }
     )
 
-    /// A source says which of two others is read, while all of them change. (P24)
+    /// A source decides which of two others is read, while all of them change. (P24)
     static let deriveShapeSet = derived(
         "derive-shape-set",
         "a derived value comes to read another source while that changes",
@@ -74,7 +74,8 @@ extension LibraryProgram {
         }
     )
 
-    /// The last observer's observation ends, and another begins, while the source changes. (P24)
+    /// The observation of the last observer ends, and another one begins, while the source changes.
+    /// (P24)
     static let deriveCancelSet = derived(
         "derive-cancel-set",
         "the end of the last observation of a derived value against a change, and a read after it",
@@ -93,7 +94,8 @@ extension LibraryProgram {
         }
     )
 
-    /// The program's last reference to an observed derived value goes while a source changes. (P11)
+    /// The program releases its last reference to an observed derived value while a source changes.
+    /// (P11)
     static let deriveKeepSet = derived(
         "derive-keep-set",
         "a derived value that only its observation keeps from now on against a change of its source",
@@ -108,7 +110,8 @@ extension LibraryProgram {
         }
     )
 
-    /// The last reference to a model's observed derived value goes while a source changes. (P12)
+    /// The last reference to a model's observed derived value is released while a source changes.
+    /// (P12)
     static let deriveDeathSet = derived(
         "derive-death-set",
         "the death of a model's observed derived value against a change of its source",
@@ -121,7 +124,7 @@ extension LibraryProgram {
         }
     )
 
-    /// A source dies, which the function has read through a weak property. (P12, P24)
+    /// A source dies that the function has read through a weak property. (P12, P24)
     static let deriveSourceDeath = LibraryProgram(
         "derive-source-death",
         "the death of an object whose property an observed derived value reads against a change of that",
@@ -133,7 +136,7 @@ extension LibraryProgram {
         { $0.world.end() }
     )
 
-    /// Two derived values: one reads the other, as a source says, and never both. (P25)
+    /// Two derived values. A source decides which one reads the other; they never both do. (P25)
     static let deriveCross = LibraryProgram(
         "derive-cross",
         "two derived values, each of which reads the other at another time, read by two threads",
@@ -147,8 +150,8 @@ extension LibraryProgram {
         { $0.end() }
     )
 
-    /// A ring, reported by one of its two members. What the other then reads does not depend on the
-    /// ring. (P25)
+    /// A ring of two derived values. One of them has it as its error. The value that the other one
+    /// reads afterwards does not depend on the ring. (P25)
     static let deriveRing = LibraryProgram(
         "derive-ring",
         "two derived values, which need each other once a source is set, read by two threads",
@@ -181,7 +184,7 @@ extension LibraryProgram {
     }
 }
 
-/// Two derived values, which retain each other, and their sources.
+/// Two derived values that retain each other, and their sources.
 private final class RingRun<Value: Sendable & Equatable>: @unchecked Sendable {
     // Unchecked: everything belongs to the running thread.
     let x: DerivedWorld<Value>
@@ -208,7 +211,7 @@ private final class RingRun<Value: Sendable & Equatable>: @unchecked Sendable {
     }
 }
 
-/// A value that is derived of a property of an object that may die.
+/// A derived value that depends on a property of an object that may die.
 private final class MortalRun: @unchecked Sendable {
     // Unchecked: everything belongs to the running thread.
     let world: DerivedWorld<Int>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension LibraryProgram {
-    /// Two sources that always change together. (P19, P23)
+    /// A derived value of two sources that always change together. (P19, P23)
     static let deriveCommit = derivedPair(
         "derive-commit",
         "a commit of two sources against a read of an observed derived value of both",
@@ -16,7 +16,7 @@ extension LibraryProgram {
         }
     )
 
-    /// The first read of a derived value of such sources. (P19, P23)
+    /// The first read of a derived value of two sources that always change together. (P19, P23)
     static let deriveCommitRead = derivedPair(
         "derive-commit-read",
         "a commit of two sources against the first read of a derived value of both",
@@ -25,8 +25,8 @@ extension LibraryProgram {
         rest: { $0.world.checkRest(ReadPair(1, 1), isObserved: false) }
     )
 
-    // The following functions run on copies of their sources after one failure: after twelve there
-    // would be no end of schedules.
+    // The following functions run on copies of their sources after one failure. With twelve
+    // failures there would be far too many schedules.
 
     /// A function that runs on copies after its first failure. (P23, P25)
     static let deriveCopies = derivedPair(
@@ -39,7 +39,7 @@ extension LibraryProgram {
         rest: { $0.world.checkRest(ReadPair(2, 2), isObserved: false) }
     )
 
-    /// The function comes to read the second source only when the first is copied. (P23, P25)
+    /// A function that reads the second source only after the first was copied. (P23, P25)
     static let deriveCopiesNew = derivedPair(
         "derive-copies-new",
         "commits of two sources against a read of a derived value that meets one of them while it runs on copies",
@@ -51,7 +51,8 @@ extension LibraryProgram {
         rest: { $0.world.checkRest(ReadPair(2, 2), isObserved: false) }
     )
 
-    /// A derived value is read twice by one that runs on copies after its first failure. (P24, P25)
+    /// A function that runs on copies after its first failure reads another derived value twice.
+    /// (P24, P25)
     static let deriveCopiesTwice = LibraryProgram(
         "derive-copies-twice",
         "a change of a source against a read of a derived value that runs on copies, and reads another twice",
@@ -82,9 +83,10 @@ extension LibraryProgram {
 
     @Sendable private static func copyAfterOneFailure() { unsafe Instrumentation.failuresBeforeCopies = 1 }
 
-    /// A program on a value that is derived of two sources, which always change together.
+    /// Makes a program with a derived value of two sources, which always change together.
     ///
-    /// - Parameter readsBoth: Whether the function reads the second when the first is 0.
+    /// - Parameter readsBoth: Whether the function also reads the second source if the first one is
+    ///   0.
     private static func derivedPair(
         _ name: String,
         _ summary: String,

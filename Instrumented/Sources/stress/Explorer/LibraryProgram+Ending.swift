@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension LibraryProgram {
-    /// A member's observations are cancelled while the group's begins. (P8)
+    /// One thread cancels the observations of a member while another thread begins to observe the
+    /// group. (P8)
     static let groupCancelAll = joint(
         "group-cancel-all",
         "the beginning of a group's observation against the cancellation of a member's observations",
@@ -9,7 +10,8 @@ extension LibraryProgram {
         ["cancel all": { $0.cancelAll(of: \.first) }]
     )
 
-    /// The observations of the right side are cancelled while the binding begins. (P8)
+    /// One thread cancels the observations of the right side while another thread begins the
+    /// binding. (P8)
     static let bindCancelAll = joint(
         "bind-cancel-all",
         "the beginning of a two-way binding against the cancellation of its right side's observations",
@@ -17,7 +19,7 @@ extension LibraryProgram {
         ["cancel all": { $0.cancelAll(of: \.second) }]
     )
 
-    /// Two threads cancel a property's observations, a group's among them. (P8)
+    /// Two threads cancel the observations of a property. One of them belongs to a group. (P8)
     static let cancelAllTwice = joint(
         "cancel-all-twice",
         "two cancellations of all of a property's observations at once, that of a group among them",
@@ -45,7 +47,7 @@ extension LibraryProgram {
         )
     }
 
-    /// Two commits that meet: each of one side of two pairs. One side prevails in each pair. (P3)
+    /// Two commits meet: each sets one side of two pairs. In each pair one side prevails. (P3)
     static let pairCommits = LibraryProgram(
         "pair-commits",
         "a commit of the left sides of two pairs against one of the right sides",
@@ -68,8 +70,8 @@ extension LibraryProgram {
     )
 }
 
-/// One observation that has observers at several properties, and begins while those at one of them
-/// are cancelled.
+/// An observation with observers at several properties. It begins while the observations of one of
+/// these properties are cancelled.
 private final class JointObservation: ProgramPart, @unchecked Sendable {
     // Unchecked: everything belongs to the running thread.
     let backend: LibraryBackend
@@ -100,8 +102,8 @@ private final class JointObservation: ProgramPart, @unchecked Sendable {
         checkWhenBothHaveReturned()
     }
 
-    /// The observation begins after the cancellation, or has been ended by it: at both properties.
-    /// (P8)
+    /// Checks that the observation has begun after the cancellation, or was ended by it, at both
+    /// properties. (P8)
     private func checkWhenBothHaveReturned() {
         returned += 1
         guard returned == 2, let token else { return }
@@ -114,21 +116,21 @@ private final class JointObservation: ProgramPart, @unchecked Sendable {
         }
     }
 
-    /// Cancels all of one side's. When that has returned, the observation has ended, whatever
-    /// another thread does. (P8)
+    /// Cancels all observations of one side. When this has returned, the observation has ended,
+    /// whatever another thread does. (P8)
     func cancelAllAndCheck() {
         first.cancelAllObservations()
         check(token?.isActive != true, "P8.ended-on-return", "a removal has returned, and the observation is active")
     }
 }
 
-/// Two properties that change together, and their partners.
+/// Two pairs of properties. The left sides change together, and so do the right ones.
 private final class PairWorld: ProgramPart, @unchecked Sendable {
     // Unchecked: everything belongs to the running thread.
     let backend: LibraryBackend
     let left, right: CommitWorld
     private var bindings: [ObservationToken] = []
-    /// The version of a left side when it is not bound any more.
+    /// The version of a left side after its binding has ended.
     private var seen: UInt64 = 0
 
     init(_ backend: LibraryBackend) {
@@ -136,7 +138,7 @@ private final class PairWorld: ProgramPart, @unchecked Sendable {
         (left, right) = (CommitWorld(backend), CommitWorld(backend))
     }
 
-    /// Binds the pairs. No other observer receives them: an observer has many steps.
+    /// Binds the pairs. There are no other observers, because each one would need many steps.
     func bind() {
         bindings = [
             left.first.bindBidirectionally(with: right.first), left.second.bindBidirectionally(with: right.second),
@@ -153,7 +155,7 @@ private final class PairWorld: ProgramPart, @unchecked Sendable {
         checkCancelled()
     }
 
-    /// A binding whose end was waited for changes nothing.
+    /// Checks that a binding changes nothing after a thread has waited for its end.
     func checkCancelled() {
         guard bindings.count == 1 else { return }
         let version = left.second.version

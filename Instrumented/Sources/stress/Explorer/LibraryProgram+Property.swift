@@ -11,7 +11,7 @@ extension LibraryProgram {
         ["observe X": { $0.observe("X", .initial) }]
     )
 
-    /// A body that takes its time, and a registration that does not wait for it. (P4)
+    /// The body of a `modify` takes some time. A registration does not wait for it. (P4)
     static let modifyObserve = property(
         "modify-observe",
         "the body of a modify against an observation with the initial value",
@@ -27,7 +27,7 @@ extension LibraryProgram {
         ["observe X": { $0.observe("X", .initial) }]
     )
 
-    /// Two exchanges expect the same value: one of them finds it. (P2)
+    /// Two exchanges expect the same value. Only one of them finds it. (P2)
     static let compareExchange = property(
         "compare-exchange",
         "two that set a property if it has the value that both expect",
@@ -49,7 +49,7 @@ extension LibraryProgram {
         }
     )
 
-    /// A value that is replaced, and then destroyed, while it is copied. (P14)
+    /// A value is replaced and then destroyed while another thread copies it. (P14)
     static let readSet = property(
         "read-set",
         "reading a property of objects against a change",
@@ -67,7 +67,7 @@ extension LibraryProgram {
         ["set": { $0.set(Boxed(1)) }]
     )
 
-    /// Values in boxes that are too large to be recycled: the thread that replaces them releases
+    /// Values in boxes that are too large to be recycled. The thread that replaces them releases
     /// them itself, two at a time. (P14)
     static let magazine = magazine(
         "magazine",
@@ -75,7 +75,7 @@ extension LibraryProgram {
         ["withValue": { world in world.property.withValue { _ in world.step("in the body") } }]
     )
 
-    /// A drain waits for what another thread is releasing. (P16)
+    /// A drain waits for the values that another thread is releasing. (P16)
     static let magazineDrain = magazine(
         "magazine-drain",
         "three changes of a property of large values against a drain",
@@ -109,8 +109,8 @@ extension LibraryProgram {
         }
     }
 
-    /// Values in boxes, which the thread that replaces them recycles, while one is copied. (P2,
-    /// P14)
+    /// Values in boxes. One thread copies a value. The thread that replaces them recycles the
+    /// boxes. (P2, P14)
     static let recycledBox = property(
         "recycled-box",
         "four changes of a property of values in boxes against a snapshot",
@@ -123,7 +123,8 @@ extension LibraryProgram {
         rest: { $0.look(\.first) { $0 == Sextet($0.first) } }
     )
 
-    /// A value of two words, replaced twice while it is read: in the very slot that is read. (P2)
+    /// A value of two words is replaced twice while it is read. The second change writes to the
+    /// slot that is being read. (P2)
     static let tornRead = property(
         "torn-read",
         "reading a property of two words against two changes",
@@ -132,7 +133,8 @@ extension LibraryProgram {
         ["set 1": { $0.set(Twins(1)) }, "set 2": { $0.set(Twins(2)) }]
     )
 
-    /// Whichever is first: silence, or the end once. (P12)
+    /// A property dies while another thread cancels one of its observations. Whichever comes first,
+    /// each observation ends once. (P12)
     static let propertyDeathCancel = property(
         "property-death-cancel",
         "the death of a property against a cancellation",
@@ -142,7 +144,7 @@ extension LibraryProgram {
         ["cancel X": { $0.cancel("X") }]
     )
 
-    /// A referent dies when the property refers to another already. (P12)
+    /// A referent dies when the property already refers to another one. (P12)
     static let weakDeathSet = LibraryProgram(
         "weak-death-set",
         "the death of a weak property's referent against a change to another",
@@ -156,7 +158,7 @@ extension LibraryProgram {
         }
     )
 
-    /// A property that always refers to an object is read while the object before it dies. (P2)
+    /// A property that always refers to an object is read while the previous object dies. (P2)
     static let weakSetRead = LibraryProgram(
         "weak-set-read",
         "the death of the referent before against a read of a weak property that always has one",
@@ -172,7 +174,7 @@ extension LibraryProgram {
     )
 }
 
-/// A weak property, its referent, and that which follows.
+/// A weak property, its referent, and the next referent.
 private final class SuccessionWorld: ProgramPart, @unchecked Sendable {
     // Unchecked: everything belongs to the running thread.
     let backend: LibraryBackend

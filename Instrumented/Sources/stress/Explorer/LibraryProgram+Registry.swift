@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension LibraryProgram {
-    /// The smallest race of all. (P9)
+    /// A thread waits for the end of an observation while another thread notifies: the smallest
+    /// race. (P9)
     static let waitNotify = registry(
         "wait-notify",
         "cancelAndWait against a notification and another cancelAndWait",
@@ -10,7 +11,7 @@ extension LibraryProgram {
         ["cancelAndWait X": { $0.cancelAndWait("X") }]
     )
 
-    /// An observer begins, another goes on, a third ends. (P1, P8, P14)
+    /// While a thread notifies, one observation begins, one continues, and one ends. (P1, P8, P14)
     static let registerNotifyCancel = registry(
         "register-notify-cancel",
         "a registration and a notification of its own, against a notification, against a cancellation",
@@ -19,8 +20,8 @@ extension LibraryProgram {
         ["cancel X": { $0.cancel("X") }]
     )
 
-    /// The cancellation that comes second ends nothing, and returns after the end all the same.
-    /// (P8)
+    /// Two threads cancel an observation. The second cancellation ends nothing, and also returns
+    /// only after the end. (P8)
     static let cancelCancelNotify = registry(
         "cancel-cancel-notify",
         "a cancellation, against another of the same observation and a notification of its own",
@@ -28,7 +29,8 @@ extension LibraryProgram {
         ["cancel X": { $0.cancel("X") }, "notify": { $0.notify() }]
     )
 
-    /// The outer pass goes on after the inner one: its pin, its current observer. (P6, P9)
+    /// A notification inside another one: after the inner one, the pin and the current observer of
+    /// the outer one are still set. (P6, P9)
     static let waitNested = registry(
         "wait-nested",
         "cancelAndWait of an observer that notifies another registry when it is called",
@@ -40,7 +42,7 @@ extension LibraryProgram {
         ["cancelAndWait X": { $0.cancelAndWait("X") }]
     )
 
-    /// A callback that waited for the other would wait for ever. (P9)
+    /// Two callbacks cancel each other. If one waited for the other, it would wait forever. (P9)
     static let mutualCancel = registry(
         "mutual-cancel",
         "two callbacks that cancelAndWait each other",
@@ -52,8 +54,8 @@ extension LibraryProgram {
         ["notify right": { $0.notify(.second) }]
     )
 
-    /// Most of the table's entries are tombstones: the next end makes the reclamation thread
-    /// replace it. (P1, P14)
+    /// Most entries of the table are tombstones, and the next end makes the reclamation thread
+    /// replace the table. (P1, P14)
     static let appendCompactWalk = amongTheDead(
         "append-compact-walk",
         "a registration, against the cancellation after which the table is compacted, against a notification",
@@ -63,7 +65,7 @@ extension LibraryProgram {
         "X"
     )
 
-    /// A full table: the next registration copies it. (P1)
+    /// The table is full, and the next registration copies it. (P1)
     static let growWalk = amongTheDead(
         "grow-walk",
         "the registration for which the table grows, against a cancellation, against a notification",
@@ -72,8 +74,8 @@ extension LibraryProgram {
         "X"
     )
 
-    /// A registration, a cancellation and a notification meet in a table that holds so many dead
-    /// entries, and then these observers.
+    /// Makes a program in which a registration, a cancellation and a notification meet. The table
+    /// has this number of tombstones, followed by these observers.
     private static func amongTheDead(_ name: String, _ summary: String, dead: ClosedRange<Int>, live: String...) -> Self
     {
         registry(
@@ -90,7 +92,7 @@ extension LibraryProgram {
         )
     }
 
-    /// A listener that comes late is notified of the end, too, and once. (P12)
+    /// A listener that is added late is notified of the end, too, and only once. (P12)
     static let cancelListen = registry(
         "cancel-listen",
         "a cancellation against a listener that registers for the end",
@@ -99,7 +101,8 @@ extension LibraryProgram {
         ["listen to X": { $0.listen("X") }]
     )
 
-    /// Whichever is first, the end is delivered once. (P12, P14)
+    /// A registry dies while an observation is cancelled. Whichever comes first, the end is
+    /// delivered once. (P12, P14)
     static let deathCancel = registry(
         "death-cancel",
         "the death of a registry against a cancellation and a notification",
@@ -109,7 +112,8 @@ extension LibraryProgram {
         ["notify": { $0.notify() }]
     )
 
-    /// An item that is reclaimed was counted as retired before. (P16)
+    /// A cancellation, and a drain after which the waiting items are counted. An item that is
+    /// reclaimed was counted as retired before. (P16)
     static let cancelCount = registry(
         "cancel-count",
         "a cancellation against a drain that counts afterwards what waits",
@@ -118,9 +122,10 @@ extension LibraryProgram {
     )
 }
 
-// In these programs the schedule chooses what fails: a thread exits, or the system refuses one.
+// In these programs the schedule chooses what fails: a thread exits, or the system refuses a
+// thread.
 extension LibraryProgram {
-    /// Threads are refused, and can be had later. (P9, P14)
+    /// The library is refused threads, and can have them later. (P9, P14)
     static let refusedCancel = registry(
         "refused-cancel",
         "cancel against cancelAndWait of the same observation, while the library may be refused threads",

@@ -4,12 +4,12 @@
 struct LibraryProgram: Sendable {
     let name: String
     let summary: String
-    /// The names of the operations, thread by thread.
+    /// The names of the operations, by thread.
     let threads: [[StaticString]]
-    /// Whether faults are choices of its schedules.
+    /// Whether its schedules choose faults.
     let allowsFaults: Bool
-    /// All its schedules are those with so many preemptions and faults at most: where each takes a
-    /// process, fewer.
+    /// The number of preemptions and faults up to which all schedules are run. It is lower if each
+    /// schedule takes a process.
     var mostPreemptions: Int { allowsFaults ? 2 : 8 }
     let make: @Sendable (LibraryBackend) -> Program.Instance
 
@@ -17,13 +17,15 @@ struct LibraryProgram: Sendable {
         Program(name: name, threads: threads) { [make] in make(backend) }
     }
 
-    /// The operations of one thread, in order, each with the name that schedules show.
+    /// The operations of one thread in order, each with its name in schedules.
     typealias Operations<Run> = KeyValuePairs<StaticString, @Sendable (Run) -> Void>
 
+    /// Makes a program.
+    ///
     /// - Parameters:
     ///   - make: Makes the objects that the operations of one run use.
-    ///   - setUp: Runs before the threads, undisturbed.
-    ///   - rest: Run when the threads have ended, each when the one before has come to rest.
+    ///   - setUp: Runs before the threads, without preemptions.
+    ///   - rest: Run one after the other when the threads have ended and nothing else can happen.
     init<Run>(
         _ name: String,
         _ summary: String,
@@ -75,7 +77,8 @@ struct LibraryProgram: Sendable {
 
     static func named(_ name: String) -> LibraryProgram? { all.first { $0.name == name } }
 
-    /// Uses everything once, so that the first schedule of a program finds what all others find.
+    /// Uses all objects once, so that the first schedule of a program begins in the same state as
+    /// all others.
     static let warmUp = LibraryProgram(
         "warm-up",
         "",
@@ -102,7 +105,7 @@ protocol ProgramPart: AnyObject {
 }
 
 extension ProgramPart {
-    /// A step of user code.
+    /// Takes a step of user code.
     func step(_ name: StaticString) { backend.userStep(name) }
 
     func check(_ holds: Bool, _ invariant: String, _ message: @autoclosure () -> String) {
@@ -113,21 +116,22 @@ extension ProgramPart {
         if !holds { backend.scheduler.fail(invariant, message()) }
     }
 
-    /// Checks that the library holds no lock and is in no read section: a callback runs. (P5)
+    /// Checks, in a callback, that the library holds no lock and is in no read section. (P5)
     func checkCallback(_ name: String) {
         check(Instrumentation.forbiddenDepth == 0, "P5.no-lock-around-user-code") {
             "\(name) is called under a lock or in a read section"
         }
     }
 
-    /// Each change begins where the one before has ended. (P2)
+    /// Checks that each change begins with the value with which the one before ended. (P2)
     func checkChain<Value: Equatable>(_ changes: [Change<Value>], _ invariant: String, _ name: String = "an observer") {
         for (change, next) in zip(changes, changes.dropFirst()) {
             check(change.new == next.old, invariant, "\(name): old of \(next.version) is not the last new")
         }
     }
 
-    /// The observation has ended: its token is inactive, and its closure destroyed. (P12, P14)
+    /// Checks that an observation has ended: its token is inactive, and its closure is destroyed.
+    /// (P12, P14)
     func checkEnded(_ token: ObservationToken, _ name: String) {
         check(!token.isActive, "P12.inactive", "\(name)'s token is active at the end")
         let count = backend.destructions(of: token)

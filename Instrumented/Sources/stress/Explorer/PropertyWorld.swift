@@ -7,22 +7,22 @@ final class PropertyWorld<Value: Sendable & Equatable>: ProgramPart, @unchecked 
     let backend: LibraryBackend
     private(set) var property: Observed<Value>!
     private var observations: [Observation] = []
-    /// Closures, several references to each: a bug may release one too many.
+    /// The closures, each with several references, because a bug may release one too many.
     private var closures: [[Any]] = []
-    /// Counts what a program counts.
+    /// A counter for the operations of the program.
     var count = 0
 
-    /// An observation and what it has received.
+    /// An observation, and the changes that it has received.
     private final class Observation: @unchecked Sendable {
         let name: String
         var token: ObservationToken?
-        /// The version before `observe` and after it returned.
+        /// The version before the call of `observe`. `after` is the version when it has returned.
         var before: UInt64 = 0
         var after: UInt64 = 0
         let options: ObservationOptions
         var received: [Change<Value>] = []
         var ends: [ObservationEnd] = []
-        /// Whether it is cancelled while it could receive a change.
+        /// Whether it was cancelled while it could receive a change.
         var isCancelled = false
 
         init(_ name: String, _ options: ObservationOptions) { (self.name, self.options) = (name, options) }
@@ -60,7 +60,8 @@ final class PropertyWorld<Value: Sendable & Equatable>: ProgramPart, @unchecked 
     /// Releases the property.
     func drop() { property = nil }
 
-    /// Checks a value whose number is its version. (P2)
+    /// Reads the value and its version, and checks that they belong together. A value's number must
+    /// be its version. (P2)
     func look(_ number: (Value) -> Int, isWhole: (Value) -> Bool) {
         let (value, version) = property.snapshot()
         check(isWhole(value), "P2.whole-value", "\(value) was never set")
@@ -69,14 +70,14 @@ final class PropertyWorld<Value: Sendable & Equatable>: ProgramPart, @unchecked 
 
     // MARK: At rest
 
-    /// Checks what was received and ends everything.
+    /// Checks the received changes, and ends everything.
     func end() {
         for observation in observations where !observation.isCancelled { checkReceived(observation) }
         for observation in observations { observation.token?.cancel() }
     }
 
-    /// Every version after the registration's, once, the initial one included, in a chain of old
-    /// and new.
+    /// Checks that every version after the registration was received once, including the initial
+    /// one, and that the values are a chain.
     private func checkReceived(_ observation: Observation) {
         let (name, before, after) = (observation.name, observation.before, observation.after)
         let initial = observation.received.filter { $0.reason == .initial }
@@ -105,7 +106,7 @@ final class PropertyWorld<Value: Sendable & Equatable>: ProgramPart, @unchecked 
         check(newest == property.value, "P3.converges", "the last change of \(name) is not the property's value")
     }
 
-    /// When that has come to rest: checks that nothing is left.
+    /// Checks that nothing is left. Called when everything is at rest after `end()`.
     func checkEnded() {
         for observation in observations {
             checkEnded(observation.token!, observation.name)
@@ -118,7 +119,7 @@ final class PropertyWorld<Value: Sendable & Equatable>: ProgramPart, @unchecked 
 }
 
 extension LibraryProgram {
-    /// A program on a property, which has a value at first.
+    /// Makes a program with a property that has this value at first.
     static func property<Value: Sendable & Equatable>(
         _ name: String,
         _ summary: String,
@@ -138,14 +139,14 @@ extension LibraryProgram {
     }
 }
 
-/// A value that a property keeps in a box.
+/// A value that a property stores in a box.
 final class Boxed: Equatable, Sendable {
     let number: Int
     init(_ number: Int) { self.number = number }
     static func == (left: Boxed, right: Boxed) -> Bool { left.number == right.number }
 }
 
-/// A value of six words, which belong together: too large for the property itself.
+/// A value of six words that belong together. It is too large for the property itself.
 struct Sextet: Equatable, Sendable, BitwiseCopyable {
     let first, second, third, fourth, fifth, sixth: Int
     init(_ number: Int) {
@@ -153,7 +154,7 @@ struct Sextet: Equatable, Sendable, BitwiseCopyable {
     }
 }
 
-/// A value of two words, which belong together.
+/// A value of two words that belong together.
 struct Twins: Equatable, Sendable, BitwiseCopyable {
     let first, second: Int
     init(_ number: Int) { (first, second) = (number, number) }

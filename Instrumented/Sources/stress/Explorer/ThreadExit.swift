@@ -2,7 +2,8 @@
 
 import Glibc
 
-/// Tries what happens when the calling thread exits where it stands. (P17)
+/// Makes the calling thread exit at this place, in a copy of the process, and observes the result.
+/// (P17)
 enum ThreadExit {
     /// Whether the library traps. The thread exits in a copy of the process.
     ///
@@ -10,7 +11,7 @@ enum ThreadExit {
     /// other threads of the process wait for the scheduler, and hold no lock that the copy needs.
     static var traps: Bool {
         guard let symbol = unsafe dlsym(nil, "_Fork") else { harnessFailure("the C library has no _Fork") }
-        // Safe: that is its type.
+        // Safe: the function has this type.
         let number = unsafe unsafeBitCast(symbol, to: (@convention(c) () -> pid_t).self)()
         if number == 0 {
             ChildProcess.beginCopy()

@@ -2,9 +2,9 @@
 
 /// The state of one run of a program on registries, and the promises that it must keep.
 ///
-/// Operations are stamped at their begin and end. One thread runs at a time, so the stamps are the
-/// order in which things happened: they say what each observer had to receive, could receive, and
-/// must not have received. (P1, P8)
+/// Operations are stamped at their begin and at their end. One thread runs at a time, so the stamps
+/// show the order of events. They show which events each observer had to receive, could receive,
+/// and must not have received. (P1, P8)
 final class World: ProgramPart, @unchecked Sendable {
     // Unchecked: everything belongs to the running thread.
     let backend: LibraryBackend
@@ -13,13 +13,13 @@ final class World: ProgramPart, @unchecked Sendable {
     private var registries: [Registry: ObserverRegistry<Int>] = [:]
     private var observations: [Observation] = []
     private var notifications: [Notification] = []
-    /// Closures, several references to each: a bug may release one too many.
+    /// The closures, each with several references, because a bug may release one too many.
     private var closures: [[Any]] = []
 
-    /// A registry, made when it is first observed.
+    /// The name of a registry. The registry is made when it is first observed.
     enum Registry { case first, second }
 
-    /// An observation, from before `observe` to after its end.
+    /// An observation, from before the call of `observe` until after its end.
     private final class Observation: @unchecked Sendable {
         let name: String
         let registry: Registry
@@ -28,10 +28,10 @@ final class World: ProgramPart, @unchecked Sendable {
         var observeReturned: Int?
         var endBegan: Int?
         var cancelReturned: Int?
-        /// Nothing may call it any more.
+        /// Whether no thread may call the closure any more.
         var isDead = false
         var calls: [Int: Int] = [:]
-        /// How often the end was delivered to each listener.
+        /// The number of times that the end was delivered, for each listener.
         var ends: [Int] = []
 
         init(_ name: String, _ registry: Registry) { (self.name, self.registry) = (name, registry) }
@@ -54,9 +54,9 @@ final class World: ProgramPart, @unchecked Sendable {
 
     // MARK: Operations
 
-    /// Registers an observer whose callback does `body`.
+    /// Registers an observer whose callback calls `body`.
     ///
-    /// - Parameter listens: Whether to ask for its end at once.
+    /// - Parameter listens: Whether to add a listener for its end at once.
     func observe(
         _ name: String,
         at place: Registry = .first,
@@ -86,7 +86,7 @@ final class World: ProgramPart, @unchecked Sendable {
         check(!observation.isDead, "P9.nothing-after-wait", "\(observation.name) \(moment) cancelAndWait returned")
     }
 
-    /// Adds one more listener for an observation's end.
+    /// Adds another listener for the end of an observation.
     func listen(_ name: String) {
         let observation = self[name]
         let listener = observation.ends.count
@@ -114,7 +114,10 @@ final class World: ProgramPart, @unchecked Sendable {
         check(!observation.token!.isActive, "P8.inactive", "\(observation.name)'s token is active after cancel")
     }
 
-    /// - Parameter isInCallback: Whether the call comes from a callback, and must not wait. (P9)
+    /// Ends an observation with `cancelAndWait`, and checks the result.
+    ///
+    /// - Parameter isInCallback: Whether the caller is in a callback, where the call must not wait.
+    ///   (P9)
     func cancelAndWait(_ name: String, isInCallback: Bool = false) {
         let observation = self[name]
         let token = observation.token!
@@ -133,7 +136,8 @@ final class World: ProgramPart, @unchecked Sendable {
     /// Releases the first registry.
     func drop() {
         for observation in observations where observation.registry == .first { noteEnd(observation) }
-        // Released outside the access to the dictionary: other threads go on while it ends.
+        // Released outside the access to the dictionary, because other threads run while the
+        // registry ends.
         let registry = registries.removeValue(forKey: .first)
         withExtendedLifetime(registry) {}
     }
@@ -149,7 +153,7 @@ final class World: ProgramPart, @unchecked Sendable {
 
     // MARK: At rest
 
-    /// Checks which observers were called with what, and ends everything.
+    /// Checks which events each observer has received, and ends everything.
     func end() {
         for place in [Registry.first, .second] { notify(place) }
         for (number, notification) in notifications.enumerated() {
@@ -160,7 +164,7 @@ final class World: ProgramPart, @unchecked Sendable {
         for observation in observations where observation.endBegan == nil { cancel(observation) }
     }
 
-    /// When that has come to rest: checks that nothing is left.
+    /// Checks that nothing is left. Called when everything is at rest after `end()`.
     func checkEnded() {
         for observation in observations {
             checkEnded(observation.token!, observation.name)
@@ -191,7 +195,7 @@ final class World: ProgramPart, @unchecked Sendable {
 }
 
 extension LibraryProgram {
-    /// A program on registries.
+    /// Makes a program on registries.
     static func registry(
         _ name: String,
         _ summary: String,

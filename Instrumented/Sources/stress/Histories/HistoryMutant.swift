@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A seeded bug that histories must show, without an invariant made for it.
+/// A seeded bug that histories must show. No invariant is made for it.
 struct HistoryMutant: Sendable {
     let bug: SeededBug
-    /// The subject whose histories show it.
+    /// The name of the subject whose histories show it.
     let subject: String
 
     static let all: [HistoryMutant] = [
-        // No invariant of a scenario catches this one.
+        // No invariant of a scenario finds this bug.
         HistoryMutant(bug: .aRemovalTakesTwoSteps, subject: "registry"),
         HistoryMutant(bug: .anEndIsNotCounted, subject: "registry"),
         HistoryMutant(bug: .aDeliveryIsDropped, subject: "registry"),

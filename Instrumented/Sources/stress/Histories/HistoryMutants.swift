@@ -2,15 +2,17 @@
 
 import Foundation
 
-/// `stress mutants --engine histories`: seeded bugs that a history shows, without an invariant made
-/// for them.
+/// Runs `stress mutants --engine histories`: it looks for seeded bugs that a history shows. No
+/// invariant is made for them.
 enum HistoryMutants {
-    /// Histories that a control must pass: two seconds on a quiet machine.
+    /// The number of histories without a failure in a control. It takes two seconds on a quiet
+    /// machine.
     private static let controlLength = 20_000
-    /// A control ends after so many seconds: beside other work its threads wait for each other.
+    /// The longest time of a control in seconds. If other programs run, its threads wait for each
+    /// other.
     private static let controlSeconds = 20
-    /// Histories that a bug has time to show itself in. The rarest needs some 7,000 on average, on
-    /// some machines more.
+    /// The number of histories in which a bug must show. The rarest bug needs some 7,000 on
+    /// average, on some machines more.
     private static let patience = 500_000
 
     static func run(_ bugs: [SeededBug], seed: UInt64) throws -> [Kill] {

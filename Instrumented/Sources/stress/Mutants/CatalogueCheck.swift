@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Seeded bugs, scenarios, programs, subjects, injection points and known defects name each other.
-/// `stress mutants` begins with this check and runs nothing if one of them names what does not
-/// exist.
+/// Checks that seeded bugs, scenarios, programs, subjects, injection points and known defects name
+/// only each other. `stress mutants` begins with this check. If a name does not exist, it runs
+/// nothing.
 enum CatalogueCheck {
-    /// The faults of the catalogue, a sentence each; empty if there are none.
+    /// The faults of the catalogue, with a sentence for each. Empty if there are none.
     static var failures: [String] {
         missingBugs + Mutant.all.flatMap(failures) + explorerFailures + historyFailures + unprovedInvariants
             + defectFailures
             + ambiguousWords
     }
 
-    /// Ends the process if anything is wrong.
+    /// Ends the process if the catalogue has a fault.
     static func enforce() {
         let failures = failures
         guard failures.isEmpty else { harnessFailure("the catalogue is wrong:\n" + failures.joined(separator: "\n")) }
     }
 
-    /// Every case of the enumeration must be looked for, in some scenario or by the explorer.
+    /// The seeded bugs that neither a scenario nor the explorer looks for.
     private static var missingBugs: [String] {
         Set(SeededBug.allCases).subtracting(SeededBug.absent)
             .subtracting(Mutant.all.map(\.bug)).subtracting(ExplorerMutant.all.map(\.bug))
@@ -59,7 +59,7 @@ enum CatalogueCheck {
         }
     }
 
-    /// Every invariant that a scenario announces must be proved by a seeded bug.
+    /// The invariants of scenarios for which there is no seeded bug.
     private static var unprovedInvariants: [String] {
         let proved = Mutant.all.flatMap(\.catchers).compactMap { catcher in
             switch catcher {
@@ -81,7 +81,7 @@ enum CatalogueCheck {
         }
     }
 
-    /// No two seeded bugs may be one word in the string of a schedule.
+    /// The seeded bugs whose names are the same word in the text of a schedule.
     private static var ambiguousWords: [String] {
         Dictionary(grouping: SeededBug.allCases) { ExplorationString.word($0.rawValue) }.filter { $0.value.count > 1 }
             .keys.sorted().map {

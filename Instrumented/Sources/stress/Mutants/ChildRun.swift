@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// One scenario in a process of its own, with a seeded bug or without.
+/// Runs one scenario in its own process, with a seeded bug or without one.
 struct ChildRun {
     let scenario: String
     let bug: SeededBug?
@@ -16,17 +16,18 @@ struct ChildRun {
         let exit: Int32
         let wasKilled: Bool
         var seconds: Double
-        /// After how many of these something was found, waits in vain not counted.
+        /// The number of seconds until something was found, without waits that ended without an
+        /// event.
         var secondsToFind: Double
         let output: String
-        /// The signal that has ended it, as far as is known.
+        /// The signal that has ended it; nil if there was none, or if it is not known.
         let signal: String?
 
         /// Whether nothing was found.
         var isClean: Bool { exit == 0 && !wasKilled && !output.contains("Sanitizer:") }
     }
 
-    /// The scenario as it should be.
+    /// Makes a run of the scenario without a bug.
     init(control scenario: String, seed: UInt64, budget: Duration) {
         (self.scenario, self.seed, self.budget) = (scenario, seed, budget)
         (bug, point, isPerturbed, faults) = (nil, nil, true, [])
@@ -55,14 +56,14 @@ struct ChildRun {
         var environment = ProcessInfo.processInfo.environment
         // The first report is enough.
         environment["TSAN_OPTIONS", default: ""] += " halt_on_error=1"
-        // A crash is what many of them are for: its signal is enough, and the tool that prints
-        // where it was may wait for ever.
+        // Many of these bugs cause a crash, and its signal is enough. The tool that prints the
+        // place of a crash might wait forever.
         environment["SWIFT_BACKTRACE"] = "enable=no"
         process.environment = environment
         let start = nanoseconds()
         let pipe = try Self.starting.withLock { _ in
-            // One at a time: a child must not get the end of another's pipe, which would then end
-            // with both.
+            // Children start one at a time. Otherwise a child could inherit the end of another
+            // one's pipe, which would then stay open until both have ended.
             let pipe = Pipe()
             process.standardOutput = pipe
             process.standardError = pipe
@@ -88,17 +89,17 @@ struct ChildRun {
 
     private static let starting = Guarded(())
 
-    /// The signal that the child's own report of a crash names.
+    /// Returns the signal that the child's own report of a crash names.
     private static func signal(in output: String) -> String? {
         output.firstMatch(of: /CRASH: signal (SIG[A-Z]+)/).map { String($0.1) }
     }
 }
 
 extension Mutant {
-    /// Looks for this bug until something that it names has caught it or its budget is over.
+    /// Looks for this bug until one of its catchers reports it, or the budget is used up.
     ///
-    /// A bug may first break an invariant that does not prove it. Then further seeds are tried, for
-    /// the time that is left. A run in which nothing shows has used up the budget.
+    /// A bug may first break an invariant that does not prove it. Then further seeds are tried in
+    /// the remaining time. A run that finds nothing has used up the budget.
     func hunt(seed: UInt64, within budget: Duration) throws -> (catcher: Catcher?, outcome: ChildRun.Outcome) {
         let start = nanoseconds()
         let end = start + UInt64(budget.seconds * 1e9)
@@ -117,7 +118,7 @@ extension Mutant {
 }
 
 extension Mutant.Catcher {
-    /// Whether a run shows what this catcher looks for.
+    /// Returns whether a run shows what this catcher looks for.
     func hasCaught(_ outcome: ChildRun.Outcome) -> Bool {
         switch self {
         case .invariant(let name): outcome.exit == StressExit.violated.rawValue && outcome.output.contains(": \(name):")

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Mutant {
-    /// Every seeded bug that this build's backend can have, with what must catch it.
+    /// All seeded bugs that this build's backend can have, each with its catchers.
     static let all: [Mutant] = ofEveryBackend.filter { !SeededBug.absent.contains($0.bug) }
 
-    /// Each topic has a file of its own.
+    /// The bugs of every backend. The bugs of each topic have their own file.
     static let ofEveryBackend: [Mutant] =
         registry + reclamation + properties + transactions + paths + derived + bindings + deliveries + underFaults
         + underSanitizers
@@ -12,8 +12,8 @@ extension Mutant {
     static let calledTooLate: [Catcher] = [
         .invariant("P14.not-while-called"), .invariant("P9.nothing-after-wait"), .crash,
     ]
-    /// The memory of a table that is reclaimed too early may be another table's when the walk goes
-    /// on: it then delivers from the other table.
+    /// The catchers for a table that is reclaimed too early. Its memory may belong to another table
+    /// when the walk continues, which then delivers from that table.
     static let tableInUse: [Catcher] = [
         .invariant("memory.table-in-use"), .invariant("P1.exactly-once"), .crash,
     ]
@@ -40,8 +40,8 @@ extension Mutant {
 }
 
 extension SeededBug {
-    /// The bugs of what this process does not use: of the other way to protect a table (see
-    /// `UserspaceRCU`), and of a barrier that fails, where fences stand in its place.
+    /// The bugs of mechanisms that this process does not use: the other way to protect a table (see
+    /// `UserspaceRCU`), and a barrier that fails, if fences replace it.
     static let absent: Set<SeededBug> = {
         #if LibURCU && os(Linux)
         let others: Set<SeededBug> = [.aHeadIsNotLookedAtAgain]

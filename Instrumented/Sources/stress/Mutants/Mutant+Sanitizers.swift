@@ -5,8 +5,8 @@ extension Mutant {
     static let underSanitizers: [Mutant] = [
         Mutant(.gracePeriodDoesNothing, "notification-storm", [.report(.address)], at: "walk.head", .seconds(60)),
         Mutant(.aSourcesEndForgetsItsObservers, "registry-death", [.report(.address)], .seconds(60)),
-        // Not under ThreadSanitizer: the one thing that a walk reads is its table, and that memory
-        // is another table's at once, whose makers synchronise with the walker.
+        // Not under ThreadSanitizer: a walk reads only its table, whose memory belongs to another
+        // table at once, and the threads that make that table synchronise with the walk.
         Mutant(
             .aValueIsReadAfterItsPin,
             "torn-reads",

@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A bug that is switched on in the instrumented build, to prove that a check can fail.
+/// A bug that is switched on in the instrumented build, to show that a check can fail.
 struct Mutant: Sendable {
     let bug: SeededBug
-    /// Where it is looked for.
+    /// The name of the scenario in which the bug is looked for.
     let scenario: String
-    /// The catchers: one of them must report the bug. An invariant, a crash, a hang, or a
-    /// sanitizer's report.
+    /// The possible reports of the bug. One of them must come: an invariant, a crash, a hang, or a
+    /// report of a sanitizer.
     let catchers: [Catcher]
-    /// The injection point where threads are delayed: the race's window. Without one, the seed
-    /// chooses.
+    /// The injection point at which threads are delayed, in the middle of the race. If it is nil,
+    /// the seed chooses the point.
     let point: StaticString?
-    /// Whether threads are delayed at injection points. Not where a missing ordering is looked for:
-    /// what the delays do orders the threads in ThreadSanitizer's eyes.
+    /// Whether threads are delayed at injection points. False for a missing ordering, because
+    /// ThreadSanitizer takes the delays for an ordering of the threads.
     let isPerturbed: Bool
-    /// The faults around the library while an engine looks for the bug.
+    /// The faults that happen while an engine looks for the bug.
     let faults: PerturbationKinds
-    /// How long the scenario runs at most.
+    /// The longest time for which the scenario runs.
     let budget: Duration
 
     enum Catcher: Sendable, Equatable {
@@ -25,9 +25,9 @@ struct Mutant: Sendable {
         case hang
         case report(Sanitizer)
         /// A history that no order explains: `stress mutants --engine histories`. The text is the
-        /// subject.
+        /// name of the subject.
         case history(String)
-        /// A model checker: no run on x86-64 is known to show it. The text is the reason.
+        /// A model checker. No run on x86-64 is known to show the bug. The text is the reason.
         case model(String)
 
         var text: String {
@@ -42,11 +42,11 @@ struct Mutant: Sendable {
         }
     }
 
-    /// Whether nothing else may run beside it: its scenario holds a bound against the clock, or a
-    /// sanitizer slows everything down.
+    /// Whether no other process may run at the same time: the scenario has a time limit, or a
+    /// sanitizer slows it down.
     var needsTheMachine: Bool { engine != .plain || Scenario.named(scenario)!.excluded.contains(.crowd) }
 
-    /// The engine that looks for it.
+    /// The engine that looks for the bug.
     enum Engine: Equatable {
         case plain
         case sanitizer(Sanitizer)
@@ -63,8 +63,8 @@ struct Mutant: Sendable {
         }
     }
 
-    /// The engine that looks for it, as `stress mutants --engine` takes it; or a script, if that
-    /// engine is not part of this build.
+    /// The engine that looks for the bug, as an argument of `stress mutants --engine`. If the
+    /// engine is not a part of this build, the name of a script.
     var engineAsTyped: String {
         switch engine {
         case .plain: "run"
@@ -74,7 +74,7 @@ struct Mutant: Sendable {
         }
     }
 
-    /// The column of its kills.
+    /// The column of the bug's kills in the matrix.
     var killEngine: Kill.Engine {
         switch engine {
         case .plain: (faults.isEmpty ? Kill.Engine.plain : .faults).onThisBackend
