@@ -135,7 +135,8 @@ public struct ObservedElement<Key: Hashable & Sendable, Value: Sendable>: Observ
         return token.onEnd { [weak source] _ in source?.leave() }
     }
 
-    /// Attaches an observer without retaining the dictionary; nil once it is gone.
+    /// A function that attaches an observer and does not retain the dictionary. It returns nil once
+    /// the dictionary is gone.
     public var weakAttachment: @Sendable (PropertyObserver<Value?>) -> ObservationToken? {
         { [weak dictionary, key] observer in
             dictionary.map { dictionary in dictionary[key].attach(observer) }

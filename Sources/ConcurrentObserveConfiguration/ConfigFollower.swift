@@ -25,33 +25,33 @@ public struct ConfigFollower: Sendable {
     /// - Throws: An error of the reader's watch.
     public func follow() async throws { try await watch() }
 
-    /// Follows a key with an integer.
+    /// Makes a follower of a key whose value is an integer.
     public init(_ property: Observed<Int>, key: ConfigKey, in config: ConfigReader, isSecret: Bool = false) {
         self.init(property, config) { $0.int(forKey: key, isSecret: isSecret, default: $1) }
     }
 
-    /// Follows a key with a floating-point number.
+    /// Makes a follower of a key whose value is a floating-point number.
     public init(_ property: Observed<Double>, key: ConfigKey, in config: ConfigReader, isSecret: Bool = false) {
         self.init(property, config) { $0.double(forKey: key, isSecret: isSecret, default: $1) }
     }
 
-    /// Follows a key with a Boolean value.
+    /// Makes a follower of a key whose value is a Boolean.
     public init(_ property: Observed<Bool>, key: ConfigKey, in config: ConfigReader, isSecret: Bool = false) {
         self.init(property, config) { $0.bool(forKey: key, isSecret: isSecret, default: $1) }
     }
 
-    /// Follows a key with a text.
+    /// Makes a follower of a key whose value is a text.
     public init(_ property: Observed<String>, key: ConfigKey, in config: ConfigReader, isSecret: Bool = false) {
         self.init(property, config) { $0.string(forKey: key, isSecret: isSecret, default: $1) }
     }
 
-    /// Follows a key with several texts.
+    /// Makes a follower of a key whose value is several texts.
     public init(_ property: Observed<[String]>, key: ConfigKey, in config: ConfigReader, isSecret: Bool = false) {
         self.init(property, config) { $0.stringArray(forKey: key, isSecret: isSecret, default: $1) }
     }
 
-    /// Watches snapshots, because a watch of the key may be silent: in swift-configuration 1.4.0 a
-    /// reloaded file compares the old value with the new one as texts, and delivers no update to
+    /// Watches snapshots, because a watch of the key may miss updates: in swift-configuration 1.4.0
+    /// a reloaded file compares the old value with the new one as texts, and delivers no update to
     /// the watch of a number or a Boolean value.
     private init<Value: Equatable & Sendable>(
         _ property: Observed<Value>,

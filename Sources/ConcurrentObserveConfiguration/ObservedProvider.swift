@@ -73,14 +73,16 @@ public struct ObservedProvider: ConfigProvider {
         }
     }
 
-    /// The present value of `key`, or a result without a value if the property has no such key.
+    /// Returns the present value of `key`, or a result without a value if the property has no such
+    /// key.
     ///
     /// - Throws: `Mismatch` if the text cannot be decoded as `type`.
     public func value(forKey key: AbsoluteConfigKey, type: ConfigType) throws -> LookupResult {
         try present().value(forKey: key, type: type)
     }
 
-    /// As `value(forKey:type:)`: the property is the source.
+    /// Returns the present value of `key`, like `value(forKey:type:)`: the property is the source
+    /// of all values.
     public func fetchValue(forKey key: AbsoluteConfigKey, type: ConfigType) async throws -> LookupResult {
         try value(forKey: key, type: type)
     }
@@ -95,7 +97,7 @@ public struct ObservedProvider: ConfigProvider {
         try await updatesHandler(updates(Lookup(key, type)))
     }
 
-    /// The present value of the property.
+    /// Returns the present value of the property.
     public func snapshot() -> any ConfigSnapshot { present() }
 
     /// Passes `updatesHandler` a sequence of the present snapshot and of later ones. A reader that
@@ -106,11 +108,11 @@ public struct ObservedProvider: ConfigProvider {
         try await updatesHandler(snapshots())
     }
 
-    /// A text that cannot be decoded as the type that a reader asks for.
+    /// Thrown if a text cannot be decoded as the type for which a reader asks.
     public struct Mismatch: Error, Equatable, CustomStringConvertible {
-        /// The key, with dots.
+        /// The key, with its components joined by dots.
         public let key: String
-        /// The type that was asked for.
+        /// The type for which the reader asks.
         public let type: ConfigType
 
         // Without the text, which may be a secret.
@@ -129,7 +131,7 @@ private struct Texts: ConfigSnapshot {
     }
 }
 
-/// A key and a type, as a reader asks for them.
+/// The key and the type for which a reader asks.
 private struct Lookup: Sendable {
     let key: String
     let type: ConfigType
@@ -177,7 +179,7 @@ private struct Lookup: Sendable {
         }
     }
 
-    /// Nil if one of the elements is no value of the type.
+    /// Returns the elements of a text; nil if one of them is no value of the type.
     private func elements<Element>(of text: String, _ decode: (String) -> Element?) -> [Element]? {
         let decoded = elements(of: text).map(decode)
         return decoded.contains { $0 == nil } ? nil : decoded.compactMap(\.self)

@@ -32,12 +32,13 @@ extension Derived {
     }
 }
 
-/// Why the function of a derived value ran the last time. Its description is the explanation in
-/// words.
+/// Explains why the function of a derived value ran the last time. Its description is the
+/// explanation as text.
 public struct DerivedExplanation: Sendable, CustomStringConvertible {
     /// A source that the function has read.
     public struct Source: Sendable, Equatable {
-        /// The label in quotes; of a derived value its place; otherwise the type.
+        /// The label in quotes. For a derived value its place; for other sources without a label
+        /// their type.
         public let name: String
         /// The version that was read before the last run; nil if it is not known, or if the source
         /// was not read.
@@ -53,7 +54,8 @@ public struct DerivedExplanation: Sendable, CustomStringConvertible {
 
     /// The file and the line that made the derived value, as in `Server/Health.swift:28`.
     public let place: String
-    /// How often the function has run and its result was published; nil unless runs are recorded.
+    /// The number of the function's runs whose results were published; nil unless runs are
+    /// recorded.
     public let runs: Int?
     /// The sources that the function has read last, in the order of its reads, then those that it
     /// does not read any more. A derived value among them stands for all that it was made from.

@@ -2,8 +2,9 @@
 
 public import ConcurrentObserve
 
-/// Who observes what at one moment: properties, registries, paths, groups and derived values, with
-/// their observers, and the events that wait in mailboxes. Its description is the graph as text.
+/// Shows who observes what at one moment: properties, registries, paths, groups and derived values,
+/// with their observers, and the events that wait in mailboxes. Its description is the graph as
+/// text.
 public struct ObservationGraph: Sendable, CustomStringConvertible {
     private let nodes: [Node]
 
@@ -13,7 +14,7 @@ public struct ObservationGraph: Sendable, CustomStringConvertible {
         let edges: [Edge]
     }
 
-    /// One observer, or several that are described alike.
+    /// One observer, or several with the same description.
     fileprivate struct Edge: Hashable {
         /// Describes the observation.
         let text: String
@@ -48,7 +49,7 @@ public struct ObservationGraph: Sendable, CustomStringConvertible {
     private static func name(_ index: Int, _ source: InspectedSource) -> String {
         let kind = kind(source)
         return switch source.kind {
-        // It has a place.
+        // The name of a derived value has its place already.
         case .derived: kind
         case .path, .group: "\(kind) \(index + 1)"
         case .property, .registry: "\(kind) \(index + 1)" + (source.type.map { " of \($0)" } ?? "")
@@ -136,7 +137,8 @@ extension String {
 }
 
 extension [ObservationGraph.Edge] {
-    /// Each element once, in the order of the first of its kind, with its count.
+    /// The distinct elements in the order of their first occurrence, each with the number of its
+    /// occurrences.
     fileprivate var counted: [(Element, Int)] {
         var order: [Element] = []
         var counts: [Element: Int] = [:]

@@ -2,27 +2,27 @@
 
 public import ConcurrentObserve
 
-/// The observations made by the same line of the program that have not ended: a leak, if there are
-/// more than the program needs, or older ones.
+/// The observations that a line of the program has made and that have not ended. If there are more
+/// of them than the program needs, or older ones, they are a leak.
 public struct ObservationOrigin: Sendable, Equatable, CustomStringConvertible {
-    /// The file and the line that made the observations, as in `Session.swift:41`; without debug
-    /// information, the function.
+    /// The file and the line that made the observations, as in `Session.swift:41`. Without debug
+    /// information, it is the function.
     public let place: String
     /// The label of the oldest observation that has one, or whose source has one; nil if none has.
     public let label: String?
-    /// How many of the observations have not ended.
+    /// The number of these observations that have not ended.
     public let count: Int
-    /// How long ago the first and the last of them were made.
+    /// The time since the last of them was made, and the time since the first.
     public let ages: ClosedRange<Duration>
 
-    /// One line: the place, the count, the ages of the oldest and the newest, and the label.
+    /// One line with the place, the count, the ages of the oldest and the newest, and the label.
     public var description: String {
         let name = label.map { " '\($0.onOneLine)'" } ?? ""
         return "\(place)\(name): \(count), oldest \(seconds(ages.upperBound)), newest \(seconds(ages.lowerBound))"
     }
 }
 
-/// A duration in seconds, with a digit behind the point.
+/// Returns a duration as text in seconds, with one decimal.
 private func seconds(_ duration: Duration) -> String {
     let tenths = Int(duration / .milliseconds(100))
     return "\(tenths / 10).\(tenths % 10) s"
@@ -44,7 +44,7 @@ extension ConcurrentObserveDiagnostics {
         let observations = ObservationScope.ofProcess?.observations.filter { $0.isActive && $0.isOfProgram } ?? []
         let now = observations.first?.recorded?.now() ?? .zero
         let places = PlaceNames.places(of: observations)
-        // The oldest first: so is each group.
+        // The oldest observation comes first, and so it does in each group.
         return Dictionary(grouping: zip(places, observations), by: \.0)
             .map { place, made in
                 let ages = made.compactMap { $0.1.recorded.map { now - $0.time } }

@@ -8,8 +8,8 @@ import Runtime
 package struct Origin: Sendable {
     let backtrace: Backtrace?
 
-    /// The images of the process. Passed to each capture, which would otherwise spend a millisecond
-    /// to read them again.
+    /// The images of the process. They are passed to each capture, which would otherwise need a
+    /// millisecond to read them again.
     private static let images = ImageMap.capture()
 
     /// Captures the calls that the calling thread or task is in.
@@ -28,7 +28,7 @@ package struct Origin: Sendable {
         package let path: String
         package let line: Int
         package let file: String
-        /// The file and the line; the function if these are not known.
+        /// The file and the line, or the function if these are not known.
         package let text: String
 
         init(function: String, path: String = "", line: Int = 0) {
@@ -43,8 +43,8 @@ package struct Origin: Sendable {
         let hasLine: Bool
     }
 
-    /// The addresses of the calls. Two observations that the same line makes in the same way have
-    /// the same.
+    /// The addresses of the calls. They are equal for two observations that the same line has made
+    /// in the same way.
     package var addresses: [Backtrace.Address] { backtrace?.frames.map(\.originalProgramCounter) ?? [] }
 
     /// Returns the calls that led to the observation, without those of the library: the caller of

@@ -37,7 +37,7 @@ internal final class PlaceNames: @unchecked Sendable {
         return zip(made, places).map { made, place in place ?? made?.findPlace(in: names) }
     }
 
-    /// Returns what is known of addresses, after looking up those of `origins` for which
+    /// Returns the known names of addresses, after it has looked up those of `origins` for which
     /// `isEnough` is false.
     static func names(
         of origins: [Origin],
@@ -46,12 +46,12 @@ internal final class PlaceNames: @unchecked Sendable {
         let known = shared.lock.withLock { shared.known }
         if origins.allSatisfy({ isEnough($0, known) }) { return known }
         return shared.batch.withLock {
-            // The batch before this one may have found the same.
+            // The previous batch may have found these names already.
             let known = shared.lock.withLock { shared.known }
             let unknown = origins.filter { !isEnough($0, known) }
             if unknown.isEmpty { return known }
             let names = LibraryThread.run(named: "observe-places") {
-                // The calls of one backtrace may be enough for others.
+                // The names of one backtrace may be enough for other origins.
                 unknown.reduce(into: known) { if !isEnough($1, $0) { $1.lookUp(into: &$0) } }
             }
             shared.lock.withLock { shared.known = names }
@@ -70,7 +70,7 @@ internal final class PlaceNames: @unchecked Sendable {
 }
 
 extension Origin {
-    /// Whether all addresses have been looked up.
+    /// Whether all addresses of the backtrace have been looked up.
     func hasNames(in names: PlaceNames.Names) -> Bool {
         backtrace?.frames.allSatisfy { names[$0.adjustedProgramCounter] != nil } ?? true
     }
@@ -108,10 +108,10 @@ extension Origin {
 }
 
 extension Origin.Place {
-    /// Makes the place of a call. Nil for a call of the library or the runtime.
+    /// Makes the place of a call. Returns nil for a call of the library or the runtime.
     fileprivate init?(_ symbol: SymbolicatedBacktrace.Symbol) {
         let name = symbol.rawName
-        // Without a call of the program, this is all that is known.
+        // Without a call of the program, only this is known.
         if name.hasPrefix("_ZN5swift34runJobInEstablishedExecutorContext") {
             self.init(function: "a task")
             return

@@ -27,11 +27,12 @@ extension ConcurrentObserveDiagnostics {
     }
 }
 
-/// Who made an observation, and when.
+/// The calls that made an observation, and the time at which they did.
 internal final class RecordedOrigin: @unchecked Sendable {
     // Unchecked: `place` is guarded by `lock`.
     let origin: Origin
-    /// The time since the recording began: when the observation was made, and now.
+    /// The time at which the observation was made. `now` returns the present time. Both are
+    /// measured from the begin of the recording.
     let time: Duration
     let now: @Sendable () -> Duration
 

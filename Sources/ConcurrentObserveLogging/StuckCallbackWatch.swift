@@ -32,10 +32,10 @@ public final class StuckCallbackWatch: Sendable {
     private let queue = DispatchQueue(label: "observe-stuck-watch", qos: .utility)
     private let pendingLimit: UInt64
 
-    /// The warnings that are not over. One look passes them on to the next.
+    /// The warnings that are not over. Each look passes them on to the next look.
     private struct Known {
         var stuck: [ObservationReport.ID: ObservationReport] = [:]
-        /// With how many events waited.
+        /// The mailboxes that the watch has warned of, with the number of events that waited then.
         var large: [ObservationReport.ID: ObservationReport] = [:]
     }
 
@@ -44,8 +44,8 @@ public final class StuckCallbackWatch: Sendable {
     /// - Parameters:
     ///   - logger: The logger of the warnings. It is called on the watch's queue.
     ///   - limit: How long a callback may run before it is warned of.
-    ///   - interval: How long to wait between two looks: a callback may run for so much longer than
-    ///     the limit before it is noticed.
+    ///   - interval: How long to wait between two looks: a callback may run longer than the limit
+    ///     by this time before it is noticed.
     ///   - pendingLimit: How many events may wait in a mailbox before it is warned of: 1,024 at
     ///     least.
     public init(
@@ -95,7 +95,7 @@ public final class StuckCallbackWatch: Sendable {
         Self.look(again: self, in: .zero, Known())
     }
 
-    /// Holds the watch during a look only, so that it ends with its last reference.
+    /// References the watch only during a look, so that the watch ends with its last reference.
     private static func look(again watch: StuckCallbackWatch, in pause: Duration, _ known: Known) {
         watch.wait(pause, watch.queue) { [weak watch] in
             guard let watch else { return }
@@ -106,7 +106,10 @@ public final class StuckCallbackWatch: Sendable {
         }
     }
 
-    /// - Parameter stuck: The callbacks that were stuck; then those that are.
+    /// Warns of callbacks that have become stuck, and reports those that have returned.
+    ///
+    /// - Parameter stuck: The callbacks that were stuck at the last look. The call replaces them by
+    ///   those that are stuck now.
     private func look(_ stuck: inout [ObservationReport.ID: ObservationReport]) {
         let running = ConcurrentObserveDiagnostics.callbacks(runningFor: limit)
         let new = running.filter { stuck[$0.id] == nil }
@@ -122,7 +125,9 @@ public final class StuckCallbackWatch: Sendable {
 }
 
 extension StuckCallbackWatch {
-    /// - Parameter known: The mailboxes that were warned of; then those that are.
+    /// Warns of mailboxes that have grown, and reports those that have become small.
+    ///
+    /// - Parameter known: The mailboxes that the watch has warned of. The call updates them.
     private func lookAtMailboxes(_ known: inout [ObservationReport.ID: ObservationReport]) {
         let present = ConcurrentObserveDiagnostics.largestMailboxes(100)
         let grown = present.filter { mailbox in

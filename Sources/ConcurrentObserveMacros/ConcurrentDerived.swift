@@ -29,15 +29,16 @@
 ///   name. It cannot use `self` otherwise, nor methods of the class, nor computed variables without
 ///   this mark: what they read would not be followed. Static members are named with their type.
 /// - Models, optional ones, and arrays of them are followed where the body reads their observed and
-///   derived variables. One that is used as itself is refused: handed to a function, of a written
-///   type, asked for a variable that is not observed. Where the model itself is the result, or is
-///   compared, write `unfollowed(engine)`: what is read of that is not followed.
+///   derived variables. A model that is used in another way is an error: if it is passed to a
+///   function, has a written type, or if the body reads a variable that is not observed. If the
+///   model itself is the result, or is compared, write `unfollowed(engine)`: reads of that are not
+///   followed.
 /// - Bind a model's model to a name before a closure reads it: `let gears = engine.gears`, then
 ///   `gears.map { $0.number }`.
 /// - Reads of models in dictionaries, sets, and other containers, and of values of a generic
 ///   parameter's type, are not followed.
-/// - Beside this mark the variable has no attributes that change what it means: no result builder,
-///   wrapper, or global actor.
+/// - The variable has no other attribute that changes what it means: no result builder, wrapper, or
+///   global actor.
 /// - The body cannot read the class's variables in closures that escape, as those of `lazy` and
 ///   `Task`, nor in methods of a type that it declares. `#function` is another name there.
 /// - A mistake in the body is reported twice.

@@ -8,7 +8,7 @@
 public macro ConcurrentObserved() =
     #externalMacro(module: "ConcurrentObserveMacrosPlugin", type: "ConcurrentObservedMacro")
 
-/// Gives one variable whose type is the class's alone observed storage. `@ConcurrentObservable`
+/// Gives observed storage to a variable whose type only the class can name. `@ConcurrentObservable`
 /// attaches it; it is not written by hand.
 @attached(accessor, names: named(init), named(get), named(set))
 @attached(peer, names: prefixed(_))

@@ -3,7 +3,7 @@
 #if Macros
 import SwiftSyntax
 
-/// How far a declaration can be seen, from the narrowest on.
+/// The access levels of a declaration, the narrowest first.
 enum Access: String, CaseIterable, Comparable {
     case `private`, `fileprivate`, `internal`, package, `public`, open
 
@@ -11,12 +11,12 @@ enum Access: String, CaseIterable, Comparable {
 
     private var rank: Int { Self.allCases.firstIndex(of: self)! }
 
-    /// The modifier of a member of `Properties`, with a space behind.
+    /// The modifier for a member of `Properties`, followed by a space.
     ///
-    /// The class, in which `Properties` is nested, must see its private ones.
+    /// `Properties` is nested in the class, and the class must see its private members.
     var asMember: String { self == .private ? "fileprivate " : asStorage }
 
-    /// The modifier of a member of the class, with a space behind; nothing for the default.
+    /// The modifier for a member of the class, followed by a space. Empty for the default level.
     var asStorage: String {
         switch self {
         case .internal: ""
@@ -27,10 +27,10 @@ enum Access: String, CaseIterable, Comparable {
 }
 
 extension DeclModifierListSyntax {
-    /// Who may read the variable.
+    /// The access level of the variable's getter.
     var getterAccess: Access { access { $0.detail == nil } ?? .internal }
 
-    /// Who may set the variable.
+    /// The access level of the variable's setter.
     var setterAccess: Access { access { $0.detail?.detail.text == "set" } ?? getterAccess }
 
     private func access(where isMeant: (DeclModifierSyntax) -> Bool) -> Access? {

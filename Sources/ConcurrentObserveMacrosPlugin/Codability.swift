@@ -4,12 +4,13 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// Conformances that the compiler writes from what a class stores, which for a model are its
-/// observed properties.
+/// Checks the conformances that the compiler writes from the stored properties of a class. For a
+/// model these are its observed properties.
 enum Codability {
-    /// Reports the parts that are missing in a class that says it can be encoded or decoded.
+    /// Reports the methods that are missing in a class that declares `Codable`, `Decodable` or
+    /// `Encodable`.
     ///
-    /// A class that can be neither is left as it is: the compiler would complain of the properties.
+    /// Without these methods the compiler would report the observed properties.
     static func problem(of model: ClassDeclSyntax) -> Diagnostic? {
         let members = model.memberBlock.members
         guard
@@ -32,7 +33,7 @@ enum Codability {
         )
     }
 
-    /// The protocols that the type stands for, among `Decodable` and `Encodable`.
+    /// Returns which of the protocols `Decodable` and `Encodable` the type stands for.
     private static func names(of type: TypeSyntax) -> [String] {
         switch type.as(TypeSyntaxEnum.self) {
         case .identifierType(let named): names(of: named.name.text)
@@ -75,7 +76,7 @@ extension MemberBlockItemListSyntax {
 }
 
 extension FunctionSignatureSyntax {
-    /// The label of the only parameter.
+    /// The label of the only parameter; nil if there is another number of parameters.
     fileprivate var firstLabel: String? {
         parameterClause.parameters.count == 1 ? parameterClause.parameters.first!.firstName.text : nil
     }

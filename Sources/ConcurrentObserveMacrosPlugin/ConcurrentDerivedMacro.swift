@@ -5,8 +5,8 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// `@ConcurrentDerived`: a mark that `@ConcurrentObservable` looks for; it adds nothing, and
-/// complains where nothing looks for it.
+/// `@ConcurrentDerived`: a mark that `@ConcurrentObservable` looks for. It adds nothing, and
+/// reports an error in a class without that macro.
 struct ConcurrentDerivedMacro: PeerMacro {
     static func expansion(
         of node: AttributeSyntax,

@@ -7,11 +7,10 @@ import SwiftSyntax
 import SwiftSyntaxBuilder
 import SwiftSyntaxMacros
 
-/// `@ConcurrentObservable`: marks the variables of a class as observed, collects them where key
-/// paths look, and conforms the class.
+/// `@ConcurrentObservable`: marks the variables of a class as observed, adds a type in which key
+/// paths find them, and adds the conformances.
 ///
-/// Every complaint is made by the member role, once; the other roles leave out what it has
-/// complained of.
+/// The member role reports each error, once. The other roles leave out the members with errors.
 struct ConcurrentObservableMacro {}
 
 // MARK: - The observed properties, for key paths and for removal
@@ -67,7 +66,7 @@ extension ConcurrentObservableMacro: MemberMacro {
         ]
     }
 
-    /// The method that ends all observations, unless the class has its own.
+    /// Returns the method that ends all observations; nothing if the class has its own.
     private static func removal(_ model: ModelClass) -> [DeclSyntax] {
         guard !model.cancelsObservations else { return [] }
         let lines =
@@ -88,12 +87,13 @@ extension ModelClass {
     /// Whether one of the observed properties is found as a dynamic member.
     var hasDynamic: Bool { has { $0.isDynamic } }
 
-    /// Whether there is such an observed variable, under whatever condition.
+    /// Whether a condition holds for any of the observed variables, also inside `#if`.
     func has(where isSuch: (ObservedVariable) -> Bool) -> Bool {
         lines { isSuch($0) ? "" : nil }.contains("")
     }
 
-    /// The lines that `line` makes of the observed variables, inside the same `#if` conditions.
+    /// Returns the lines that `line` makes from the observed variables, inside the same `#if`
+    /// conditions.
     func lines(_ line: (ObservedVariable) -> String?) -> [String] { lines(of: members, line) }
 
     private func lines(
@@ -107,8 +107,8 @@ extension ModelClass {
         }
     }
 
-    /// The lines that `line` makes of the declarations of variables, inside the same `#if`
-    /// conditions.
+    /// Returns the lines that `line` makes from the declarations of variables, inside the same
+    /// `#if` conditions.
     func declarationLines(
         of members: MemberBlockItemListSyntax,
         _ line: (VariableDeclSyntax) -> String?
@@ -167,8 +167,8 @@ extension ConcurrentObservableMacro: ExtensionMacro {
         }
         switch ModelClass.read(declaration, attribute: node) {
         case .read(let model):
-            // Reports the macro's problem only: the compiler would also find fault with the
-            // variable, which is left as it is.
+            // Only the macro's own error is reported. The compiler would also report the variable,
+            // which is left as it is.
             let isChecked = model.problems(in: context).isEmpty
             return [
                 try ExtensionDeclSyntax("nonisolated extension \(type.trimmed): \(raw: list(isChecked: isChecked)) {}")
@@ -178,10 +178,11 @@ extension ConcurrentObservableMacro: ExtensionMacro {
         }
     }
 
-    /// The conformance of a class that is refused: it cannot be used, since nothing compiles.
+    /// Returns the conformance of a class that has an error. It is never used, because the program
+    /// does not compile.
     ///
-    /// Without it a subclass makes the compiler crash (Swift 6.3.1): it looks for the conformance
-    /// that the macro is declared to add.
+    /// Without it the compiler crashes at a subclass (Swift 6.3.1), because it looks for the
+    /// conformance that the macro is declared to add.
     private static func unusable(
         _ model: ClassDeclSyntax,
         _ type: String,
@@ -204,10 +205,10 @@ extension ConcurrentObservableMacro: ExtensionMacro {
 }
 
 extension ModelClass {
-    /// The problems of the members that are compiled.
+    /// Returns the problems of the members that are compiled.
     ///
-    /// If the compiler does not report which members it compiles, members under a condition are
-    /// left to it.
+    /// If the compiler does not report which members it compiles, members inside `#if` are left to
+    /// it.
     fileprivate func problems(in context: some MacroExpansionContext) -> [Diagnostic] {
         let compiled = members.compiled(for: context.buildConfiguration)
         return compiled.flatMap { member -> [Diagnostic] in
@@ -219,7 +220,7 @@ extension ModelClass {
 }
 
 extension MemberBlockItemListSyntax {
-    /// The members, those of the clauses that are compiled among them.
+    /// Returns the members, including those in the clauses of `#if` that are compiled.
     fileprivate func compiled(for configuration: (any BuildConfiguration)?) -> [MemberBlockItemSyntax] {
         flatMap { member -> [MemberBlockItemSyntax] in
             guard let conditional = member.decl.as(IfConfigDeclSyntax.self) else { return [member] }

@@ -4,7 +4,7 @@
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// `@ConcurrentObservationIgnored`: a mark that `@ConcurrentObservable` looks for; it adds nothing.
+/// `@ConcurrentObservationIgnored`: a mark that `@ConcurrentObservable` looks for. It adds nothing.
 struct ConcurrentObservationIgnoredMacro: PeerMacro {
     static func expansion(
         of node: AttributeSyntax,

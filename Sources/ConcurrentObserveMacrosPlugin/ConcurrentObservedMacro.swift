@@ -4,8 +4,8 @@
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-/// `@ConcurrentObserved`: the storage and the accessors of one variable. `@ConcurrentObservable`
-/// attaches it.
+/// `@ConcurrentObserved`: makes the storage and the accessors of one variable.
+/// `@ConcurrentObservable` attaches it.
 struct ConcurrentObservedMacro {
     /// The argument that says that only the class can name the variable's type.
     static let hidden = "isHidden: true"
@@ -17,7 +17,7 @@ extension ConcurrentObservedMacro: PeerMacro {
         providingPeersOf declaration: some DeclSyntaxProtocol,
         in context: some MacroExpansionContext
     ) throws -> [DeclSyntax] {
-        // The others have their storage in a type of their own.
+        // Dynamic members have their storage in a separate type.
         guard let variable = variable(declaration, node), !variable.isDynamic else { return [] }
         if variable.initialValue != nil {
             return ["\(raw: variable.storageAccess)let \(raw: variable.storage) = \(raw: variable.construction)"]
@@ -62,8 +62,8 @@ extension ConcurrentObservedMacro: AccessorMacro {
 }
 
 extension ConcurrentObservedMacro {
-    /// The variable, if it is one that can be observed: what cannot is the class's macro's to
-    /// complain of.
+    /// Returns the variable if it can be observed. If not, the macro of the class reports the
+    /// error.
     private static func variable(
         _ declaration: some DeclSyntaxProtocol,
         _ attribute: AttributeSyntax

@@ -3,14 +3,14 @@
 #if Macros
 import SwiftSyntax
 
-// The constants of a model: `Properties` finds each as a dynamic member, a `_Constant`. So a
-// derived value reads it of a model that it follows. One whose type is not Sendable, or cannot be
-// copied, is no such member.
+// The constants of a model. `Properties` has each of them as a dynamic member, a `_Constant`, so a
+// derived value can read it when it follows the model. A constant whose type is not Sendable, or
+// cannot be copied, is no such member.
 
 extension ConcurrentObservableMacro {
     private static let type = "_Constants"
 
-    /// The type that has the constants, if there are any.
+    /// Returns the type that has the constants; nothing if there are none.
     static func constants(_ model: ModelClass) -> [DeclSyntax] {
         guard model.hasConstants else { return [] }
         return [
@@ -24,7 +24,7 @@ extension ConcurrentObservableMacro {
         ]
     }
 
-    /// Finds the constants.
+    /// Returns the subscript that finds the constants.
     static func constantsSubscript(access: String) -> [String] {
         let member = "any KeyPath<\(type), ConstantValue> & Sendable"
         let constant = "ConcurrentObserve._Constant"
@@ -40,7 +40,8 @@ extension ModelClass {
     /// Whether one of the constants is found as a dynamic member.
     var hasConstants: Bool { constantLines.contains { !$0.hasPrefix("#") } }
 
-    /// The constants that others than the class may read, and whose type the text shows.
+    /// The lines for the constants that code outside the class may read, and whose type the text
+    /// shows.
     fileprivate var constantLines: [String] {
         declarationLines(of: members) { declaration in
             let access = declaration.modifiers.getterAccess
@@ -52,7 +53,7 @@ extension ModelClass {
                 guard let name = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier.text,
                     case .known(let type) = binding.valueType, !type.isOpaque, !type.isProperty
                 else { return nil }
-                // The getter lends the value, which may be one that cannot be copied.
+                // The getter lends the value, because its type may be one that cannot be copied.
                 return "\(access.asStorage)var \(name): \(type) { _read { yield _object.\(name) } }"
             }
             return lines.isEmpty ? nil : lines.joined(separator: "\n    ")
@@ -61,11 +62,11 @@ extension ModelClass {
 }
 
 extension TypeSyntax {
-    /// Whether it is `some P`, which only one declaration can mean.
+    /// Whether the type is `some P`, which only one declaration can mean.
     fileprivate var isOpaque: Bool { tokens(viewMode: .sourceAccurate).contains { $0.tokenKind == .keyword(.some) } }
 
-    /// Whether it is one of the library's types of properties: what is read of such a constant
-    /// would not be followed.
+    /// Whether the type is one of the library's properties. Reads of such a constant would not be
+    /// followed.
     fileprivate var isProperty: Bool {
         let name = self.as(IdentifierTypeSyntax.self)?.name.text ?? self.as(MemberTypeSyntax.self)?.name.text
         return ["Observed", "WeakObserved", "ReadOnly", "Derived", "Group", "PropertyList"].contains(name)

@@ -20,8 +20,7 @@ final class DerivedBody: SyntaxRewriter {
     private(set) var captures: [String: DerivedNames.Kind] = [:]
     private(set) var problems: [Diagnostic] = []
 
-    /// The names of the reader and of the object, which the body sees: none that the body would
-    /// name.
+    /// The names of the reader and of the object in the body. No body uses these names by chance.
     static let reader = "_derivedReader"
     static let object = "_derivedObject"
     /// The function by which the body says that a model is used as itself.
@@ -32,7 +31,7 @@ final class DerivedBody: SyntaxRewriter {
         super.init(viewMode: .sourceAccurate)
     }
 
-    /// The statements, rewritten.
+    /// The statements of the body, rewritten.
     var statements: CodeBlockItemListSyntax { visit(variable.body) }
 
     override func visit(_ node: DeclReferenceExprSyntax) -> ExprSyntax {
@@ -61,7 +60,7 @@ final class DerivedBody: SyntaxRewriter {
         return read(node.declName.baseName, at: node)
     }
 
-    // `if let spare`: short for `if let spare = spare`.
+    // `if let spare` is short for `if let spare = spare`.
     override func visit(_ node: OptionalBindingConditionSyntax) -> OptionalBindingConditionSyntax {
         guard node.initializer == nil, let name = node.pattern.as(IdentifierPatternSyntax.self)?.identifier,
             names.kinds[name.bareText] != nil, !isLocal(node, name)
@@ -71,7 +70,7 @@ final class DerivedBody: SyntaxRewriter {
             .with(\.initializer, InitializerClauseSyntax(equal: .equalToken(trailingTrivia: .space), value: value))
     }
 
-    // `[rpm]`: short for `[rpm = rpm]`.
+    // `[rpm]` is short for `[rpm = rpm]`.
     override func visit(_ node: ClosureCaptureSyntax) -> ClosureCaptureSyntax {
         guard node.initializer == nil, names.kinds[node.name.bareText] != nil, !isLocal(node, node.name) else {
             return super.visit(node)
@@ -81,7 +80,8 @@ final class DerivedBody: SyntaxRewriter {
             .with(\.initializer, InitializerClauseSyntax(equal: .equalToken(trailingTrivia: .space), value: value))
     }
 
-    /// The reader, which returns the model itself of a followed one, in place of `unfollowed`.
+    /// Returns the reader in place of `unfollowed`. For a followed model, the reader returns the
+    /// model itself.
     private func unfollowed(_ node: DeclReferenceExprSyntax) -> ExprSyntax {
         guard node.parent?.as(FunctionCallExprSyntax.self)?.calledExpression.id == node.id else {
             let remedy = "call it with the model: '{ \(Self.unfollowed)($0) }'"
@@ -90,7 +90,7 @@ final class DerivedBody: SyntaxRewriter {
         return expression(Self.reader, as: node)
     }
 
-    /// The expression that replaces a member of the class.
+    /// Returns the expression that replaces a member of the class.
     private func read(_ name: TokenSyntax, at node: some ExprSyntaxProtocol) -> ExprSyntax {
         let text = name.bareText
         guard let kind = names.kinds[text] else { return ExprSyntax(node) }
@@ -105,7 +105,7 @@ final class DerivedBody: SyntaxRewriter {
         }
     }
 
-    /// An expression, with the space that is around another.
+    /// Makes an expression with the spaces that surround another one.
     private func expression(_ text: String, as other: some ExprSyntaxProtocol) -> ExprSyntax {
         ExprSyntax("\(raw: text)")
             .with(\.leadingTrivia, other.leadingTrivia).with(\.trailingTrivia, other.trailingTrivia)
@@ -126,7 +126,7 @@ final class DerivedBody: SyntaxRewriter {
         return ExprSyntax(node)
     }
 
-    /// Whether the body declares what is named here.
+    /// Whether the body itself declares this name.
     private func isLocal(_ node: some SyntaxProtocol, _ name: TokenSyntax) -> Bool {
         let body = variable.body.position..<variable.body.endPosition
         return node.lookup(name.identifier).contains { $0.names.contains { body.contains($0.position) } }
@@ -134,7 +134,7 @@ final class DerivedBody: SyntaxRewriter {
 }
 
 extension DeclReferenceExprSyntax {
-    /// Whether it is the name behind a point, of whatever stands before it.
+    /// Whether the name comes after a dot or in a key path.
     fileprivate var isMemberName: Bool {
         parent?.as(MemberAccessExprSyntax.self)?.declName.id == id
             || parent?.is(KeyPathPropertyComponentSyntax.self) == true

@@ -10,14 +10,16 @@ struct DerivedNames {
         case observed(storage: String)
         case derived
         case constant
-        /// A method, or a computed variable: what it reads would not be followed.
+        /// A method, or a computed variable. Reads inside it would not be followed.
         case unfollowed(isMethod: Bool)
     }
 
     private(set) var kinds: [String: Kind] = [:]
     private let privateTypes: Set<String>
 
-    /// By the members under every condition, of a class that has some types for itself.
+    /// Classifies these members, also those inside `#if`.
+    ///
+    /// - Parameter privateTypes: The names of the private types of the class.
     init(_ members: MemberBlockItemListSyntax, privateTypes: Set<String>) {
         self.privateTypes = privateTypes
         add(members)
@@ -55,7 +57,7 @@ struct DerivedNames {
 }
 
 extension DeclModifierListSyntax {
-    /// Whether a declaration belongs to no object.
+    /// Whether the declaration is static.
     var isStatic: Bool {
         contains { [.keyword(.static), .keyword(.class)].contains($0.name.tokenKind) }
     }

@@ -4,14 +4,15 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// A computed variable that is marked `@ConcurrentDerived`, as far as its text shows.
+/// A computed variable that is marked `@ConcurrentDerived`, as its text describes it.
 struct DerivedVariable {
     static let mark = "ConcurrentDerived"
 
-    /// The name as written, backticks included.
+    /// The name as it is written, including backticks.
     let name: String
     let type: TypeSyntax
-    /// Who may observe it; with a space behind, or empty for the access of the class.
+    /// The modifier that says who may observe it, followed by a space. Empty for the access level
+    /// of the class.
     let access: String
     /// Whether only the class can name its type, so that no key path can lead to it.
     let isHidden: Bool
@@ -19,7 +20,7 @@ struct DerivedVariable {
 
     enum Reading {
         case derived(DerivedVariable)
-        /// It has no such mark.
+        /// The variable has no such mark.
         case unmarked
         case refused(Diagnostic)
     }
@@ -76,7 +77,8 @@ extension SomeOrAnyTypeSyntax {
 }
 
 extension AccessorBlockSyntax {
-    /// The body of the getter, if there is nothing else, and it has no effects.
+    /// The body of the getter. Nil if there is other code than a getter, or if the getter is async
+    /// or throws.
     fileprivate var derivableBody: CodeBlockItemListSyntax? {
         switch accessors {
         case .getter(let body): return body

@@ -5,20 +5,21 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-// The derived variables of a class. They stand in a type of their own, which makes each when it is
-// first needed.
+// The derived variables of a class. They are in a separate type, which makes each when it is first
+// needed.
 
 extension DerivedVariable {
-    /// The name of the class's member that holds its derived variables, and the name of its type.
+    /// The name of the class's member that has its derived variables. `storageType` is the name of
+    /// its type.
     static let storage = "_derivedProperties"
     static let storageType = "_DerivedProperties"
 
-    /// The type of each, without its value's.
+    /// The type of a derived variable, without the type of its value.
     static let derived = "ConcurrentObserve.Derived"
 }
 
 extension ConcurrentObservableMacro {
-    /// The type and the storage of the derived variables, if there are any.
+    /// Returns the type and the storage of the derived variables; nothing if there are none.
     static func derived(_ model: ModelClass, _ context: some MacroExpansionContext) -> [DeclSyntax] {
         let members = model.derivedLines { variable in
             """
@@ -42,25 +43,26 @@ extension ConcurrentObservableMacro {
 }
 
 extension ModelClass {
-    /// The lines that `line` makes of the derived variables, inside the same `#if` conditions.
+    /// Returns the lines that `line` makes from the derived variables, inside the same `#if`
+    /// conditions.
     func derivedLines(_ line: (DerivedVariable) -> String?) -> [String] {
         let lines = declarationLines(of: members) { declaration in
             guard case .derived(let variable) = DerivedVariable.read(declaration, privateTypes: privateTypes)
             else { return nil }
             return line(variable)
         }
-        // Conditions alone say nothing.
+        // Lines that are only conditions are left out.
         return lines.allSatisfy { $0.hasPrefix("#") } ? [] : lines
     }
 
-    /// The derived value of a variable of `_object`.
+    /// Returns an expression for the derived value of a variable of `_object`.
     func derivedOf(_ variable: DerivedVariable) -> String {
         "_object.\(DerivedVariable.storage).\(variable.name)(of: _object)"
     }
 
     private var derivedNames: DerivedNames { DerivedNames(members, privateTypes: privateTypes) }
 
-    /// The problems of a variable that is marked as a derived one.
+    /// Returns the problems of a variable that is marked as a derived one.
     func derivedProblems(of declaration: VariableDeclSyntax) -> [Diagnostic] {
         switch DerivedVariable.read(declaration) {
         case .unmarked: return []
@@ -81,7 +83,7 @@ extension ModelClass {
         }
     }
 
-    /// The derived variables by which one needs itself, if it does.
+    /// Returns the derived variables through which `start` needs itself; nil if it does not.
     private func cycle(from start: String) -> [String]? {
         let needs = neededDerived
         var seen: Set<String> = []
@@ -95,7 +97,7 @@ extension ModelClass {
         return search([start])
     }
 
-    /// Which derived variables each names.
+    /// The derived variables that each derived variable names.
     private var neededDerived: [String: [String]] {
         var needs: [String: [String]] = [:]
         let names = derivedNames
@@ -110,18 +112,19 @@ extension ModelClass {
         return needs
     }
 
-    /// The expression that makes a derived variable.
+    /// Returns the code that makes a derived variable.
     ///
-    /// Its function captures what it reads, and not the object, which keeps it. The compiler
-    /// reports what it does not like about the body at the variable's lines.
+    /// Its function captures the properties that it reads, and not the object, which retains the
+    /// function. The compiler reports errors in the body at the lines of the variable.
     fileprivate func making(_ variable: DerivedVariable, _ context: some MacroExpansionContext) -> String {
         let body = DerivedBody(variable, derivedNames, model: name)
         let statements = body.statements.trimmedDescription
-        // One that is refused is made of nothing: nothing compiles.
+        // A variable with an error gets no function, because the program does not compile.
         guard body.problems.isEmpty, cycle(from: variable.name.bare) == nil else { return "fatalError()" }
         let (object, followed) = (DerivedBody.object, "ConcurrentObserve._FollowedProperty")
         let captures = body.captures.sorted { $0.key < $1.key }
-        // Each is a statement, so that the compiler knows its type before it reads the body.
+        // Each capture is a statement, so that the compiler knows its type before it reads the
+        // body.
         var lines =
             ["_\(variable.name.bare).derived {"]
             + captures.map { name, kind in

@@ -4,11 +4,11 @@
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-// Observed properties whose types the compiler infers, and weak ones. They stand in types of their
-// own; `Properties` finds them there as dynamic members.
+// Observed properties whose types the compiler infers, and weak ones. They are in separate types,
+// in which `Properties` finds them as dynamic members.
 
 extension ConcurrentObservableMacro {
-    /// The types and the storage of those that are found as dynamic members, if there are any.
+    /// Returns the types and the storage of the dynamic members; nothing if there are none.
     static func dynamic(_ model: ModelClass, _ context: some MacroExpansionContext) -> [DeclSyntax] {
         dynamic(
             model,
@@ -26,10 +26,10 @@ extension ConcurrentObservableMacro {
             ) { $0.isReadOnly }
     }
 
-    /// One of the types, and its storage.
+    /// Returns one of the types, and its storage.
     ///
-    /// The compiler reports what it does not like about its properties, as a type that is not
-    /// Sendable, at the lines of the variables.
+    /// The compiler reports errors in its properties, such as a type that is not Sendable, at the
+    /// lines of the variables.
     private static func dynamic(
         _ model: ModelClass,
         _ context: some MacroExpansionContext,
@@ -63,7 +63,7 @@ extension ConcurrentObservableMacro {
     }
 }
 
-/// How an observed property is found as a dynamic member.
+/// The ways in which an observed property is found as a dynamic member.
 enum DynamicKind: CaseIterable {
     case plain, weak, readOnly
 
@@ -76,7 +76,7 @@ enum DynamicKind: CaseIterable {
         }
     }
 
-    /// The subscript that finds the members of this kind.
+    /// Returns the subscript that finds the members of this kind.
     func `subscript`(access: String) -> [String] {
         let isReadOnly = self == .readOnly
         let type = isReadOnly ? ObservedVariable.readOnlyDynamicType : ObservedVariable.dynamicType

@@ -4,11 +4,12 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// Settings in an initialiser that are changes, and come before everything has a value.
+/// Finds settings in an initialiser that are changes, and that come before every variable has a
+/// value.
 ///
-/// The compiler's message is that `self` is used too early, which a reader does not expect of an
-/// assignment. This type finds only settings that the compiler refuses: a variable that needs a
-/// value has none anywhere above.
+/// The compiler would report that `self` is used too early, which a reader does not expect for an
+/// assignment. It finds only settings that the compiler refuses: a variable that needs a value has
+/// none in the code above.
 struct EarlySettings {
     /// The variables that have a value from the beginning.
     private var begun: Set<String> = []
@@ -30,7 +31,7 @@ struct EarlySettings {
         }
     }
 
-    /// The early settings in the initialisers among `members`.
+    /// Returns the early settings in the initialisers among `members`.
     func problems(in members: [MemberBlockItemSyntax]) -> [Diagnostic] {
         guard !begun.isEmpty, !required.isEmpty else { return [] }
         return members.flatMap { member -> [Diagnostic] in
@@ -48,11 +49,11 @@ struct EarlySettings {
 }
 
 extension EarlySettings {
-    /// Goes through the body of an initialiser in the order of its text.
+    /// Visits the body of an initialiser in the order of its text.
     private final class Visitor: SyntaxVisitor {
         private let begun: Set<String>
         private var missing: [String]
-        /// Names that stand for something else here.
+        /// The names that mean something else in this place.
         private var hidden: Set<String>
         private(set) var problems: [Diagnostic] = []
 
@@ -61,12 +62,12 @@ extension EarlySettings {
             super.init(viewMode: .sourceAccurate)
         }
 
-        // Code that runs later, or elsewhere.
+        // This code runs later, or in another place.
         override func visit(_ node: ClosureExprSyntax) -> SyntaxVisitorContinueKind { .skipChildren }
         override func visit(_ node: FunctionDeclSyntax) -> SyntaxVisitorContinueKind { .skipChildren }
         override func visit(_ node: ClassDeclSyntax) -> SyntaxVisitorContinueKind { .skipChildren }
         override func visit(_ node: StructDeclSyntax) -> SyntaxVisitorContinueKind { .skipChildren }
-        // The compiler may skip this code, which counts as having set everything.
+        // The compiler may skip this code, so it counts as if it had set every variable.
         override func visit(_ node: IfConfigDeclSyntax) -> SyntaxVisitorContinueKind {
             missing = []
             return .skipChildren
@@ -93,7 +94,7 @@ extension EarlySettings {
             )
         }
 
-        /// The members of the object to which an expression on the left is assigned.
+        /// Returns the members of the object to which an assignment's left side assigns.
         private func targets(of expression: ExprSyntax) -> [(name: String, expression: ExprSyntax)] {
             switch expression.as(ExprSyntaxEnum.self) {
             case .declReferenceExpr(let reference):

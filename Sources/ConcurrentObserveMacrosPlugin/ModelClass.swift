@@ -7,12 +7,12 @@ import SwiftSyntax
 /// A class that can be a model: final, and isolated to no actor.
 struct ModelClass {
     let name: String
-    /// The access of the members that are added, with a space behind; empty if it is the same as
-    /// the class's.
+    /// The modifier for the members that are added, followed by a space. Empty for the access level
+    /// of the class.
     let access: String
-    /// The names of the types that it has for itself.
+    /// The names of the private types of the class.
     let privateTypes: Set<String>
-    /// Whether it has a `cancelAllObservations()` of its own.
+    /// Whether it has its own `cancelAllObservations()`.
     let cancelsObservations: Bool
     let members: MemberBlockItemListSyntax
 
@@ -21,7 +21,7 @@ struct ModelClass {
         case refused(Diagnostic)
     }
 
-    /// Reads the declaration that the attribute stands at.
+    /// Reads the declaration to which the attribute belongs.
     static func read(_ declaration: some DeclGroupSyntax, attribute: AttributeSyntax) -> Reading {
         guard let model = declaration.as(ClassDeclSyntax.self) else {
             return .refused(notAClass(declaration, attribute))
@@ -114,13 +114,13 @@ struct ModelClass {
         )
     }
 
-    /// An attribute that isolates the class: `@MainActor`. Other global actors cannot be
-    /// distinguished from other attributes.
+    /// Returns an attribute that isolates the class: `@MainActor`. Other global actors look like
+    /// other attributes.
     private static func isolation(of model: ClassDeclSyntax) -> AttributeSyntax? {
         model.attributes.lazy.compactMap { $0.as(AttributeSyntax.self) }.first { $0.simpleName == "MainActor" }
     }
 
-    /// The name of a type that takes the name of the macro's.
+    /// Returns the name of a nested type that is also the name of the type which the macro adds.
     static func nestedProperties(of model: ClassDeclSyntax) -> TokenSyntax? {
         model.memberBlock.members.lazy.compactMap(\.nestedType).first { $0.name.text == "Properties" }?.name
     }

@@ -4,23 +4,24 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// A stored variable that becomes an observed property, as far as its text shows.
+/// A stored variable that becomes an observed property, as its text describes it.
 struct ObservedVariable {
-    /// The name as written, backticks included.
+    /// The name as it is written, including backticks.
     let name: String
-    /// The name of the object's member that holds the property.
+    /// The name of the class's member that has the property.
     let storage: String
-    /// The type of the storage: `Observed<…>`, or `WeakObserved<…>` for a weak variable; nil if the
+    /// The type of the storage: `Observed<…>`, or `WeakObserved<…>` for a weak variable. Nil if the
     /// compiler infers it.
     let storageType: String?
     /// The property's initial value, as an argument.
     let initialValue: String?
-    /// Who may observe the property; with a space behind, or empty for the access of the class.
+    /// The modifier that says who may observe the property, followed by a space. Empty for the
+    /// access level of the class.
     let access: String
-    /// Who has the property itself, and with it may change the value; with a space behind, or empty
-    /// for the access of the class.
+    /// The modifier that says who gets the property itself, and can change its value with it. It is
+    /// followed by a space, and empty for the access level of the class.
     let storageAccess: String
-    /// Whether others than those who may set the variable may observe it: they get a `ReadOnly`.
+    /// Whether code that may not set the variable may observe it. Such code gets a `ReadOnly`.
     let isReadOnly: Bool
     /// Whether only the class can name its type, so that no key path can lead to it.
     let isHidden: Bool
@@ -29,32 +30,32 @@ struct ObservedVariable {
     /// Where it is declared.
     let binding: PatternBindingSyntax
 
-    /// Whether the property stands in a type of its own, which is the only place that has its type:
-    /// those whose types the compiler infers, and weak ones, since it complains of an unsuitable
-    /// type wherever that is written.
+    /// Whether the property is in a separate type, and only that type names the property's type.
+    /// This is so if the compiler infers the type. It is also so for a weak variable, because the
+    /// compiler reports an unsuitable type in each place where it is written.
     var isDynamic: Bool { !isHidden && (storageType == nil || isWeak) }
 
-    /// The type by which others get the property; nil if the compiler infers it.
+    /// The type with which other code gets the property; nil if the compiler infers it.
     var shownType: String? {
         guard isReadOnly else { return storageType }
         return storageType.map { type in Self.readOnly + type.dropFirst(Self.observed.count) }
     }
 
-    /// Makes the property.
+    /// The expression that makes the property.
     var construction: String { "\(storageType ?? Self.observed)(\(initialValue!))" }
 
     enum Reading {
         case observed(ObservedVariable)
-        /// A constant, a computed or static variable, or one that is left out.
+        /// The variable is a constant, computed or static, or it is marked to be left out.
         case plain
         case refused([Diagnostic])
     }
 
-    /// Reads one declaration of a member.
+    /// Reads the declaration of a member.
     ///
     /// - Parameters:
-    ///   - privateTypes: The names of the types that the class has for itself.
-    ///   - isHidden: Whether it is known that the variable's type is one of them.
+    ///   - privateTypes: The names of the private types of the class.
+    ///   - isHidden: Whether the variable's type is known to be one of them.
     static func read(
         _ declaration: VariableDeclSyntax,
         privateTypes: Set<String> = [],
@@ -86,7 +87,7 @@ struct ObservedVariable {
         let isHidden =
             isHidden || (declaration.isPrivate && binding.mentions(oneOf: privateTypes))
         let (getter, setter) = (declaration.modifiers.getterAccess, declaration.modifiers.setterAccess)
-        // A weak property has no read-only view: it has the access of the setter.
+        // A weak property has no read-only view, so it has the access level of the setter.
         let isReadOnly = setter < getter && !isWeak
         let isDynamic = !isHidden && (type == nil || isWeak)
         let owner = isReadOnly ? readOnlyDynamicStorage : dynamicStorage
@@ -107,17 +108,17 @@ struct ObservedVariable {
         )
     }
 
-    /// The name of the class's member for properties found as dynamic members, and the name of its
-    /// type.
+    /// The name of the class's member that has the dynamic members. `dynamicType` is the name of
+    /// its type.
     static let dynamicStorage = "_dynamicProperties"
     static let dynamicType = "_DynamicProperties"
 
-    /// The name of the class's member for dynamic members that are shown read-only, and the name of
-    /// its type.
+    /// The name of the class's member that has the dynamic members with read-only views.
+    /// `readOnlyDynamicType` is the name of its type.
     static let readOnlyDynamicStorage = "_readOnlyDynamicProperties"
     static let readOnlyDynamicType = "_ReadOnlyDynamicProperties"
 
-    /// The types of properties, without their values'.
+    /// The types of properties, without the types of their values.
     static let observed = "ConcurrentObserve.Observed"
     static let weakObserved = "ConcurrentObserve.WeakObserved"
     static let readOnly = "ConcurrentObserve.ReadOnly"
@@ -141,7 +142,7 @@ struct ObservedVariable {
 }
 
 extension VariableDeclSyntax {
-    /// Whether the variable belongs to no object.
+    /// Whether the variable is static.
     var isStatic: Bool {
         modifiers.contains { [.keyword(.static), .keyword(.class)].contains($0.name.tokenKind) }
     }
@@ -151,10 +152,10 @@ extension VariableDeclSyntax {
         modifiers.contains { $0.name.tokenKind == .keyword(.private) && $0.detail == nil }
     }
 
-    /// Whether no storage belongs to the variable.
+    /// Whether the variable has no storage.
     var isComputed: Bool { bindings.contains(where: \.isComputed) }
 
-    /// Why it cannot be observed, apart from its type.
+    /// The reasons why it cannot be observed, except its type.
     fileprivate var problems: [Diagnostic] {
         modifierProblems + wrapperProblems + bindingProblems
     }
@@ -189,8 +190,8 @@ extension VariableDeclSyntax {
         }
     }
 
-    /// Attributes that change what storage is: property wrappers, macros, and global actors look
-    /// alike.
+    /// Problems with attributes that change the storage. Property wrappers, macros and global
+    /// actors look the same.
     private var wrapperProblems: [Diagnostic] {
         attributes.compactMap { $0.as(AttributeSyntax.self) }
             .filter { $0.simpleName.first!.isUppercase && $0.simpleName != "ConcurrentObserved" }
@@ -234,14 +235,14 @@ extension VariableDeclSyntax {
         return replaced(by: marked)
     }
 
-    /// The change to another declaration in the same place.
+    /// Returns the change to another declaration in the same place.
     private func replaced(by other: VariableDeclSyntax) -> FixIt.Change {
         .replace(oldNode: Syntax(self), newNode: Syntax(other.with(\.leadingTrivia, leadingTrivia)))
     }
 }
 
 extension PatternBindingSyntax {
-    /// Whether no storage belongs to it.
+    /// Whether it has no storage.
     var isComputed: Bool {
         switch accessorBlock?.accessors {
         case nil: false
@@ -253,7 +254,7 @@ extension PatternBindingSyntax {
         }
     }
 
-    /// The type as it is written, or what the text of the value shows.
+    /// The type as it is written, or the type that the text of the value shows.
     var valueType: TypeOfText {
         if let written = typeAnnotation?.type { return .known(written.trimmed) }
         return initializer.map { TypeOfText($0.value) } ?? .unknown
@@ -273,7 +274,8 @@ extension ExprSyntax {
 }
 
 extension TypeSyntax {
-    /// The type that an optional wraps, or the type itself; and whether the type is an optional.
+    /// The type that an optional wraps, or the type itself. Also says whether the type is an
+    /// optional.
     fileprivate var unwrappedOptional: (wrapped: TypeSyntax, isOptional: Bool) {
         if let optional = self.as(OptionalTypeSyntax.self) { return (optional.wrappedType.trimmed, true) }
         if let optional = self.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) {
@@ -282,7 +284,7 @@ extension TypeSyntax {
         return (self, false)
     }
 
-    /// The type of the storage of a variable of this type.
+    /// Returns the type of the storage for a variable of this type.
     fileprivate func observedType(isWeak: Bool) -> String {
         let (wrapped, isOptional) = unwrappedOptional
         if isWeak { return "\(ObservedVariable.weakObserved)<\(wrapped.trimmed)>" }

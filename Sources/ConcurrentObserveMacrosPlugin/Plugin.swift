@@ -15,7 +15,8 @@ struct Plugin: CompilerPlugin {
     ]
 }
 #else
-/// Nothing: the trait `Macros` is off. A macro target is an executable, which begins somewhere.
+/// An empty program, because the trait `Macros` is off. A macro target is an executable, which
+/// needs an entry point.
 @main
 struct Plugin {
     static func main() {}

@@ -4,7 +4,7 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// An error: says what the macro cannot do, and what to do about it.
+/// An error. Its text says what the macro cannot do, and how to correct the code.
 struct Problem: DiagnosticMessage {
     let message: String
     /// The name that distinguishes this problem from the others.
@@ -14,7 +14,7 @@ struct Problem: DiagnosticMessage {
     var severity: DiagnosticSeverity { .error }
 }
 
-/// The text of a fix-it: what applying it does.
+/// The text of a fix-it. It says what the fix-it changes.
 struct Remedy: FixItMessage {
     let message: String
     let name: String
@@ -23,7 +23,7 @@ struct Remedy: FixItMessage {
 }
 
 extension Diagnostic {
-    /// A problem at `node`, with the change that ends it, if there is one.
+    /// Makes a problem at `node`, with the change that corrects it, if there is one.
     init(
         at node: some SyntaxProtocol,
         _ name: String,
@@ -40,13 +40,13 @@ extension Diagnostic {
 }
 
 extension AttributeListSyntax {
-    /// Whether an attribute of this name is among them.
+    /// Whether one of the attributes has this name.
     func has(_ name: String) -> Bool { contains { $0.as(AttributeSyntax.self)?.simpleName == name } }
 
-    /// Attributes that the macro does not know. Property wrappers, result builders, macros and
-    /// global actors look alike.
+    /// Returns the attributes that the macro does not know. Property wrappers, result builders,
+    /// macros and global actors look the same.
     ///
-    /// - Parameter mark: An attribute that is known, beside those that say who may use a
+    /// - Parameter mark: An attribute that is known, in addition to those that say who may use a
     ///   declaration, and how it is compiled.
     func unknown(but mark: String? = nil) -> [AttributeSyntax] {
         flatMap { element -> [AttributeSyntax] in
@@ -70,7 +70,7 @@ extension AttributeListSyntax {
 }
 
 extension AttributeSyntax {
-    /// The attribute's name, without its module.
+    /// The name of the attribute, without its module.
     var simpleName: String {
         if let member = attributeName.as(MemberTypeSyntax.self) { return member.name.text }
         return attributeName.as(IdentifierTypeSyntax.self)?.name.text ?? attributeName.trimmedDescription

@@ -4,10 +4,10 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// Types that are not Sendable by their very spelling. The compiler finds the others, at the
+/// Finds types that are not Sendable, as their text shows. The compiler finds the other ones at the
 /// storage.
 enum SendableText {
-    /// The problem with the type that is written for a variable; nil if its text shows none.
+    /// Returns the problem with a variable's type; nil if its text shows none.
     static func problem(in type: TypeSyntax, of variable: String) -> Diagnostic? {
         guard let (part, remedy) = firstOffence(in: type) else { return nil }
         return Diagnostic(
@@ -23,10 +23,10 @@ enum SendableText {
         )
     }
 
-    /// The first part that is not Sendable, and what to write instead.
+    /// Returns the first part of a type that is not Sendable, and the text to write instead.
     ///
-    /// It looks into what is Sendable when its parts are, and no further: other generic types
-    /// decide for themselves.
+    /// It looks only into types that are Sendable if their parts are. Other generic types decide
+    /// for themselves.
     private static func firstOffence(in type: TypeSyntax) -> (part: TypeSyntax, remedy: String?)? {
         switch type.as(TypeSyntaxEnum.self) {
         case .functionType: (type, "@Sendable \(type.trimmedDescription)")
@@ -56,7 +56,8 @@ enum SendableText {
         }
     }
 
-    /// The spelling where the type stands: an optional of an existential needs parentheses.
+    /// Returns the text of an existential in this place. An optional of an existential needs
+    /// parentheses.
     private static func existential(_ text: String, at type: IdentifierTypeSyntax) -> String {
         let isOptional = type.parent.map { parent in
             parent.is(OptionalTypeSyntax.self) || parent.is(ImplicitlyUnwrappedOptionalTypeSyntax.self)

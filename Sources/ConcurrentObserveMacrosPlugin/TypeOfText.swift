@@ -3,13 +3,14 @@
 #if Macros
 import SwiftSyntax
 
-/// The type of a value, as far as its text shows it.
+/// The type of a value, as the text of the value shows it.
 enum TypeOfText {
-    /// This type, as it is written.
+    /// The text shows this type.
     case known(TypeSyntax)
-    /// The compiler finds it out, from the very same text.
+    /// The compiler infers the type from the same text.
     case inferred
-    /// Nothing, and the compiler finds out nothing either, or nothing that is Sendable.
+    /// The text does not show the type. The compiler cannot infer it either, or infers one that is
+    /// not Sendable.
     case unknown
 
     init(_ expression: ExprSyntax) {
@@ -24,13 +25,14 @@ enum TypeOfText {
         case .arrayExpr(let array) where array.elements.isEmpty: self = .unknown
         case .dictionaryExpr(let dictionary) where dictionary.content.is(TokenSyntax.self): self = .unknown
         case .memberAccessExpr(let member) where member.base == nil: self = .unknown
-        // A closure is Sendable where a type that is written says so.
+        // A closure is Sendable if a written type says so.
         case .nilLiteralExpr, .closureExpr: self = .unknown
         default: self = .inferred
         }
     }
 
-    /// `[Int]()`, `[String: Int]()`: what is called is a type, and the initialiser does not fail.
+    /// Returns the type of `[Int]()` or `[String: Int]()`: the call names a type, and its
+    /// initialiser does not fail.
     private static func emptyCollection(_ call: FunctionCallExprSyntax) -> Self? {
         guard call.arguments.isEmpty, call.trailingClosure == nil else { return nil }
         let type = call.calledExpression
@@ -40,7 +42,7 @@ enum TypeOfText {
 }
 
 extension FunctionCallExprSyntax {
-    /// `.some(1)`: a member of a type that nothing names.
+    /// Whether it is a call like `.some(1)`: a member of a type that the text does not name.
     fileprivate var isImplicitMember: Bool {
         var called = calledExpression
         while true {

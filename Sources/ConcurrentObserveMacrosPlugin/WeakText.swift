@@ -4,9 +4,9 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// Types to which a weak property cannot refer by their very spelling.
+/// Finds types to which a weak property cannot refer, as their text shows.
 enum WeakText {
-    /// The problem with the type that is written for a weak variable; nil if its text shows none.
+    /// Returns the problem with the type of a weak variable; nil if its text shows none.
     static func problem(in type: TypeSyntax, of variable: String) -> Diagnostic? {
         guard isExistential(type) else { return nil }
         return Diagnostic(
@@ -16,7 +16,7 @@ enum WeakText {
         )
     }
 
-    /// Whether the type says `any`, or is a composition, under whatever parentheses and optionals.
+    /// Whether the type says `any`, or is a composition, also inside parentheses and optionals.
     private static func isExistential(_ type: TypeSyntax) -> Bool {
         switch type.as(TypeSyntaxEnum.self) {
         case .optionalType(let optional): isExistential(optional.wrappedType)

@@ -5,7 +5,7 @@ import ConcurrentObserve
 public import CoreMetrics
 import Synchronization
 
-/// How the library is doing, as metrics: what `ConcurrentObserveDiagnostics` has, under names of a
+/// Publishes the figures of `ConcurrentObserveDiagnostics` as metrics, whose names begin with a
 /// prefix.
 ///
 /// | Metric | Kind | What it shows |
@@ -18,8 +18,8 @@ import Synchronization
 /// | `oldest_callback_seconds` | meter | how long the oldest running callback has been seen running; 0 when none is |
 /// | `reclaimed`, `grace_periods`, `dropped_events`, `tokens_released_early` | counter | since the process began |
 ///
-/// One object for a process: counters are increased by what has happened since the last publication
-/// of this very object.
+/// Make one object for a process. Each object adds to the counters what has happened since its own
+/// last publication.
 public final class LibraryMetrics: Sendable {
     private let observers: Meter
     private let backlog: Meter
@@ -33,23 +33,24 @@ public final class LibraryMetrics: Sendable {
     private let droppedEvents: Counter
     private let tokensReleasedEarly: Counter
 
-    // The values up to which the counters were increased. No lock guards them: a thread could hold
-    // it while the process forks, and the metrics' system is the user's code.
+    // The totals that were added to the counters. No lock guards them, because a thread could hold
+    // it while the process forks. The metrics system belongs to the user.
     private let publishedReclaimed = Atomic<Int>(0)
     private let publishedGracePeriods = Atomic<Int>(0)
     private let publishedDroppedEvents = Atomic<Int>(0)
     private let publishedTokensReleasedEarly = Atomic<Int>(0)
 
-    /// The address of the meters of mailboxes, or 0. A publication takes them, and puts them back:
-    /// no lock here, either.
+    /// The address of the meters of mailboxes, or 0. A publication takes the meters, and puts them
+    /// back. There is no lock here either.
     private let mailboxMeters = Atomic<UInt>(0)
 
     private final class MailboxMeters {
         var byLabel: [String: Meter] = [:]
 
-        /// The object that was left at an address, which is its reference; nil for 0.
+        /// Returns the object at an address, and takes over the reference that belongs to the
+        /// address. Returns nil for 0.
         static func take(_ address: UInt) -> MailboxMeters? {
-            // Safe: the exchange that has given out the address has given it to one thread.
+            // Safe: the exchange has given the address to one thread.
             unsafe UnsafeRawPointer(bitPattern: address).map {
                 unsafe Unmanaged<MailboxMeters>.fromOpaque($0).takeRetainedValue()
             }
@@ -59,9 +60,8 @@ public final class LibraryMetrics: Sendable {
     /// Makes the metrics; none has a value before the first `publish()`.
     ///
     /// - Parameters:
-    ///   - prefix: The beginning of their names, before an underscore.
-    ///   - factory: The system that they belong to; the one that is bootstrapped, unless it is
-    ///     given.
+    ///   - prefix: The begin of their names. An underscore follows it.
+    ///   - factory: The metrics system. By default it is the one that is bootstrapped.
     public init(prefix: String = "concurrent_observe", factory: any MetricsFactory = MetricsSystem.factory) {
         observers = Meter(label: "\(prefix)_observers", factory: factory)
         backlog = Meter(label: "\(prefix)_backlog", factory: factory)
@@ -78,7 +78,7 @@ public final class LibraryMetrics: Sendable {
         tokensReleasedEarly = Counter(label: "\(prefix)_tokens_released_early", factory: factory)
     }
 
-    // Relaxed: nothing else has the object.
+    // Relaxed: no other thread has the object.
     deinit { _ = MailboxMeters.take(mailboxMeters.load(ordering: .relaxed)) }
 
     /// Sets all metrics to the library's present figures. Any thread; never waits.
@@ -102,7 +102,8 @@ public final class LibraryMetrics: Sendable {
         tokensReleasedEarly.increase(publishedTokensReleasedEarly, to: now.tokensReleasedEarly)
     }
 
-    /// Sets the meters of the largest mailboxes; one that is not large any more is set to 0 once.
+    /// Sets the meters of the largest mailboxes. A mailbox that is not large any more is set to 0
+    /// once.
     private func publishMailboxes() {
         // Acquire and release, both: the object goes from one publication to the next. None: the
         // first publication, or one that overlaps with another.
@@ -133,7 +134,7 @@ public final class LibraryMetrics: Sendable {
     /// Publishes again and again, until the task is cancelled.
     ///
     /// - Parameter interval: How long to wait in between.
-    /// - Precondition: `interval` is longer than nothing.
+    /// - Precondition: `interval` is greater than zero.
     public func run(every interval: Duration = .seconds(10)) async { await run(every: interval, clock: .continuous) }
 
     /// Publishes again and again, until the task is cancelled, at the times of a clock.
@@ -141,7 +142,7 @@ public final class LibraryMetrics: Sendable {
     /// - Parameters:
     ///   - interval: How long to wait in between.
     ///   - clock: The clock that measures the interval. Tests pass one that they advance.
-    /// - Precondition: `interval` is longer than nothing.
+    /// - Precondition: `interval` is greater than zero.
     public func run(every interval: Duration, clock: some Clock<Duration>) async {
         guard interval > .zero else {
             fatalError(
@@ -156,8 +157,8 @@ public final class LibraryMetrics: Sendable {
 }
 
 extension Counter {
-    /// Increases the counter by what has come since; a figure that was read while it changed may be
-    /// lower than before.
+    /// Increases the counter by the difference to the last total. A total that was read while it
+    /// changed may be lower than the last one.
     fileprivate func increase(_ last: borrowing Atomic<Int>, to total: Int) {
         // Relaxed: a statistic; nothing is read because of it. `max` gives each increase to one
         // call.

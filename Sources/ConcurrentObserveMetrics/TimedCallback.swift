@@ -4,7 +4,8 @@
 public import CoreMetrics
 
 extension Timer {
-    /// A callback that also records how long each of its calls took, on the thread that is called.
+    /// Returns a callback that also records the duration of each of its calls, on the thread that
+    /// is called.
     ///
     /// ```swift
     /// let timer = Timer(label: "rename_seconds")
@@ -20,8 +21,8 @@ extension Timer {
         }
     }
 
-    /// A callback of two parameters that also records how long each of its calls took: one that
-    /// receives its owner, or its observation, too.
+    /// Returns a callback of two parameters that also records the duration of each call: one that
+    /// also receives its owner or its observation.
     ///
     /// A callback that is not wrapped is not timed, and costs nothing.
     public func timing<First, Second>(

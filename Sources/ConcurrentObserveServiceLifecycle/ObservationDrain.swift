@@ -5,8 +5,8 @@ import ConcurrentObserve
 import Dispatch
 public import ServiceLifecycle
 
-/// Waits at shutdown until what the library was given to reclaim is reclaimed: captures destroyed,
-/// `onEnd` called.
+/// Waits at shutdown until all retired items are reclaimed: captures are destroyed, and `onEnd` is
+/// called.
 ///
 /// Services shut down in the reverse order of their registration: name it first, and it drains
 /// after all others have ended.
@@ -17,7 +17,8 @@ public import ServiceLifecycle
 /// ```
 public struct ObservationDrain: Service {
     private let limit: Duration
-    /// Measures the limit; nil for the system's clock, by which the drain itself ends in time.
+    /// The clock that measures the limit; nil for the system's clock, with which the drain itself
+    /// keeps the limit.
     private let clock: (any Clock<Duration>)?
 
     /// Makes the service.
@@ -27,7 +28,7 @@ public struct ObservationDrain: Service {
 
     /// Makes the service with a clock of your own: for tests, which pass one that they advance.
     ///
-    /// The thread that waits for the reclamation ends with it, after the limit, too.
+    /// A thread waits for the end of the reclamation, also after the limit.
     ///
     /// - Parameters:
     ///   - limit: How long to wait at most, from the beginning of its own shutdown.
@@ -37,8 +38,9 @@ public struct ObservationDrain: Service {
     /// Waits for the graceful shutdown, then drains, without blocking a thread of the cooperative
     /// pool.
     ///
-    /// A cancelled service ends at once, before the shutdown and while it drains; what is left to
-    /// reclaim is reclaimed without it, and the thread that waits for that waits until the limit.
+    /// If the service is cancelled, it ends at once, before the shutdown or while it drains. The
+    /// remaining items are reclaimed without it. The thread that waits for them waits until the
+    /// limit.
     ///
     /// - Throws: `ObservationDrainError` if the limit was reached.
     public func run() async throws {
@@ -72,10 +74,10 @@ public struct ObservationDrain: Service {
 
 /// The drain has reached its limit: a callback is still running, or a deinitialiser blocks.
 public struct ObservationDrainError: Error, CustomStringConvertible {
-    /// How many ended observations and replaced values were not reclaimed in time.
+    /// The number of ended observations and replaced values that were not reclaimed in time.
     public let backlog: Int
 
-    /// How long the drain had waited.
+    /// The time for which the drain has waited.
     public let limit: Duration
 
     public var description: String {

@@ -10,7 +10,7 @@ struct Difference {
     /// The lines: `-` is expected and missing, `+` is received and not expected.
     var text: String { (["- expected, + received:"] + lines).joined(separator: "\n") }
 
-    /// - Compares `received` with `expected`.
+    /// Compares `received` with `expected`.
     ///
     /// - Complexity: O(*n*) if all match; otherwise O(*n* *m*) between the first difference and the
     ///   last.
@@ -74,8 +74,8 @@ struct Difference {
         }
     }
 
-    /// At each row and column, the length of the longest common subsequence of the events from
-    /// there on.
+    /// A table of lengths. At each row and column it has the length of the longest common
+    /// subsequence of the events from there on.
     private struct Table {
         private let columns: Int
         private var lengths: [Int]
@@ -94,7 +94,7 @@ struct Difference {
 /// Returns a line that shows an event. A change's line begins with its new value.
 func described(_ event: some Any) -> String { (event as? any LineOfChange)?.line ?? "\(event)" }
 
-/// Describes itself in one line of a difference.
+/// A type that describes itself in one line of a difference.
 private protocol LineOfChange { var line: String { get } }
 
 extension Change: LineOfChange {

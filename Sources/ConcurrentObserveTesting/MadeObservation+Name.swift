@@ -14,7 +14,7 @@ extension Origin.Place {
 }
 
 extension MadeObservation {
-    /// The label, if there is one, and where the observation was made.
+    /// The label, if there is one, and the place where the observation was made.
     var name: String {
         let named = label.isEmpty ? "an observation without a label" : "'\(label)'"
         let place = (origin as? Origin)?.places().first

@@ -54,10 +54,10 @@ public final class ManualClock: Clock {
     /// Zero: the clock can be advanced by any duration.
     public var minimumResolution: Duration { .zero }
 
-    /// How many tasks sleep now.
+    /// The number of tasks that sleep now.
     public var sleepers: Int { state.update { $0.sleepers.count } }
 
-    /// How many times a task has begun to sleep, also for a moment that has passed.
+    /// The number of times that a task has begun to sleep, also for a moment that has passed.
     public var sleeps: Int { state.update { $0.sleeps } }
 
     /// Moves the clock forward, and wakes every task whose time has come, the earliest first. It

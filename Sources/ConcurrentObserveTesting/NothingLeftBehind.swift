@@ -10,7 +10,7 @@ public struct NothingLeftBehind: TestTrait, SuiteTrait, TestScoping {
 
     init(within limit: Duration) { self.limit = limit }
 
-    /// Always true: the trait of a suite applies to each of its tests.
+    /// Always true: if a suite has this trait, it applies to each of its tests.
     public var isRecursive: Bool { true }
 
     /// Runs a test, then looks for what it has left behind.
@@ -52,7 +52,8 @@ public struct NothingLeftBehind: TestTrait, SuiteTrait, TestScoping {
                 sourceLocation: found.places.first?.sourceLocation ?? test.sourceLocation
             )
         }
-        // While other tests with the trait run, what is not reclaimed may be theirs.
+        // While other tests with the trait run, retired items that are not reclaimed may belong to
+        // them.
         if isSettled || !left.isEmpty || ObservationScope.exists { return }
         Issue.record("\(NotQuiet(scope, limit).description)", sourceLocation: test.sourceLocation)
     }

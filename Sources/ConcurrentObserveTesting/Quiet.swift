@@ -34,14 +34,15 @@ public func whenQuiet(within limit: Duration = .seconds(10)) async throws {
 
 /// The library was not quiet in time. `whenQuiet(within:)` throws this error.
 public struct NotQuiet: Error, CustomStringConvertible {
-    /// How long `whenQuiet(within:)` waited.
+    /// The time for which `whenQuiet(within:)` waited.
     public let limit: Duration
     /// The observations of the test whose events were not delivered: their labels, and where they
     /// were made.
     public let undelivered: [String]
-    /// The callbacks that were running, of the whole process.
+    /// The running callbacks of the whole process.
     public let callbacks: [ObservationReport]
-    /// How many retired closures, values and tables were not destroyed, in the whole process.
+    /// The number of retired closures, values and tables that were not destroyed, in the whole
+    /// process.
     public let backlog: Int
 
     init(_ scope: ObservationScope, _ limit: Duration) {
@@ -84,7 +85,7 @@ extension ObservationScope {
     /// Whether an observation has ended, and its closure is not destroyed.
     private var hasEndedObservations: Bool { observations.contains { !$0.isActive } }
 
-    /// How many events were put into mailboxes that still exist.
+    /// The number of events that were put into mailboxes which still exist.
     private var sentCount: UInt64 { observations.reduce(0) { $0 &+ ($1.counts?.sent ?? 0) } }
 
     private func isFlushed(before deadline: ContinuousClock.Instant) async -> Bool {
@@ -106,7 +107,8 @@ private func isDrained(before deadline: ContinuousClock.Instant) async -> Bool {
     // The drain cannot be interrupted. The stream can: it ends for its reader when the task is
     // cancelled.
     let (outcomes, drain) = AsyncStream.makeStream(of: WaitOutcome.self)
-    // A queue, and so a thread, of its own: other drains may block the threads of the global one.
+    // The drain has its own queue, and so its own thread, because other drains may block the
+    // threads of the global queue.
     DispatchQueue(label: "observe-quiet").async {
         drain.yield(ConcurrentObserveDiagnostics.drain(deadline: deadline))
         drain.finish()

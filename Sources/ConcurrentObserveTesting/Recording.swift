@@ -60,9 +60,9 @@ struct RecordedEvents<Element: Sendable>: Sendable {
     var unread: [Element] = []
     /// Whether no event comes any more.
     var hasEnded = false
-    /// Why the observation has ended; nil for a sequence.
+    /// The reason why the observation has ended; nil for a sequence.
     var end: ObservationEnd?
-    /// Whether unread events are no issue: the test ignores them, or has failed.
+    /// Whether unread events cause no issue, because the test ignores them or has failed.
     var mayBeLeft = false
 
     /// Takes out up to `count` events.

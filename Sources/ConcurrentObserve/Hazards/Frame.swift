@@ -2,8 +2,9 @@
 
 public import Synchronization
 
-/// Says which table or value, and which observer, one pass on one thread is using. A pass is a walk
-/// over the observers of a source, a call of one observer, or a read that lends a value.
+/// Says which table or value, and which observer, one pass on one thread is using. Here a *pass* is
+/// a walk over the observers of a source, a call of one observer, or a read that lends a value. (A
+/// *reclamation pass* is something else: it scans the frames.)
 ///
 /// A nested pass has its own frame. The frames of the outer passes stay valid.
 @usableFromInline

@@ -31,8 +31,8 @@ extension ReclamationThread {
                 return PassResult(took: 0, stillHeld: 0, keepsBoxes: keepsBoxes)
             }
 
-            // No new pass could reach the items of the batch when they were taken. Therefore the
-            // barrier follows the taking, and the scan follows the barrier.
+            // When the items of the batch were taken, no thread could begin to use them any more.
+            // Therefore the barrier follows the taking, and the scan follows the barrier.
             if sorted.needsGracePeriod {
                 waitForGracePeriod()
                 gracePeriods.add(1, ordering: .relaxed)  // Relaxed: a statistic.

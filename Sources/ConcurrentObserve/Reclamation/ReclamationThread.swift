@@ -13,7 +13,7 @@
 // - `DeinitThreads`: the threads that reclaim items whose reclaiming runs user code.
 //
 // `startIfNeeded` starts the reclamation thread, which never ends. The life of a retired item:
-// 1. The owner makes the item unreachable for new passes, and releases its locks.
+// 1. The owner makes the item unreachable for new walks and readers, and releases its locks.
 // 2. `ThreadRecord.retire` pushes the item on the stack of the thread's record. The push releases,
 //    and is sequentially consistent with `Parking`: either `wake` finds the reclamation thread
 //    parked and signals it, or that thread finds the item before it sleeps.

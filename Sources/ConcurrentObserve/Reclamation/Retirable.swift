@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An object that passes may still be using when it is replaced or ended. It is retired first, and
-/// reclaimed when no thread can be using it.
+/// An object that walks and readers may still be using when it is replaced or ended. It is retired
+/// first, and reclaimed when no thread can be using it.
 ///
 /// The link is part of the object, so retiring needs no memory. Neither does cancelling, which
 /// retires.

@@ -13,10 +13,10 @@ extension ThreadRecord {
 
     /// Hands an item over for reclamation. The call runs no user code and needs no memory. (P5, P8)
     ///
-    /// New passes must no longer be able to reach the item. The caller must hold no lock: the call
-    /// may wait once, up to ten milliseconds. It waits for room if the item's source has too many
-    /// waiting items; otherwise, if too many items of this thread wait to be taken, it waits for
-    /// the reclamation thread.
+    /// No thread may be able to begin to use the item any more. The caller must hold no lock: the
+    /// call may wait once, up to ten milliseconds. It waits for room if the item's source has too
+    /// many waiting items; otherwise, if too many items of this thread wait to be taken, it waits
+    /// for the reclamation thread.
     ///
     /// - Parameter isOneOfMany: Whether the call must not wait for room. The caller calls
     ///   `pause(for:)` once after all items.

@@ -26,11 +26,11 @@
 //    the entry, then the count with release, which pairs with the acquire in `loadCount`. If the
 //    table is full, `replaceTableLocked` first publishes another one, by a release of the list's
 //    head. `settle` retires the replaced table after the unlock.
-// 3. `ObserverRegistry.notify` calls the closure during a *walk*: a pass over the entries of a
-//    table. A thread has a *frame* (`Frame`) for each notification that it is making. The frame's
-//    hazard pointer `pin` protects the table, and its hazard pointer `current` names the observer
-//    that is being called. If there are mailboxes, `deliverWithMailboxes` enqueues and wakes before
-//    the walk, and drains after it. (P1)
+// 3. `ObserverRegistry.notify` calls the closure during a *walk* over the entries of a table. A
+//    thread has a *frame* (`Frame`) for each notification that it is making. The frame's hazard
+//    pointer `pin` protects the table, and its hazard pointer `current` names the observer that is
+//    being called. If there are mailboxes, `deliverWithMailboxes` enqueues and wakes before the
+//    walk, and drains after it. (P1)
 // 4. `Observer.end` calls `RegistryCore.end`. Under the same lock, `tombstoneLocked` marks the
 //    entry, and then `markEndedLocked` the observer. A notification that begins later does not call
 //    it. (P8) The end of the source is `RegistryCore.endSource`: it removes all tables, and marks

@@ -5,8 +5,10 @@
 /// The thread takes the mutation locks of all of these properties, in the order of
 /// `Member.address`, and holds them while the body runs on drafts (`Draft`) of the new values. Then
 /// it prepares each change (`Latch.prepare`), and makes its `CommitDecision`, which publishes all
-/// changes at once. It settles each change (`Latch.settle`), and releases the locks. Observers are
-/// called under no lock. A prepared change is always committed.
+/// changes at once. It settles each change (`Latch.settle`), and releases the locks. The user's
+/// observers are called under no lock. The library's own observers of groups and paths are also
+/// called before the locks are released, and run no user code then. A prepared change is always
+/// committed.
 @usableFromInline
 internal enum Commit {
     /// Runs `body`. If `body` returns, publishes the drafts that it has set, and returns its
