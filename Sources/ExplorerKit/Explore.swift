@@ -141,25 +141,25 @@ public final class ExploredProgram: @unchecked Sendable {
 
 /// Runs a small program of threads under one schedule after the other, until one fails.
 ///
-/// The program's closure is called for every schedule: it makes the objects, adds the threads, and
-/// says what to check. The threads are real ones and run one at a time. They switch at steps: the
+/// The program's closure is called for every schedule: it makes the objects, and adds the threads
+/// and the checks. The threads are real ones and run one at a time. They switch at steps: the
 /// operations of ``ExploredAtomic``, ``ExploredMutex`` and the other types of the façade, and
 /// ``exploredStep(_:)``. The program must do the same whenever it runs under the same schedule: no
 /// clock, no randomness, no other threads, no state that outlives a schedule. The first schedule,
-/// every hundredth and the one that fails run twice to see that it does. What the program has made
-/// is deinitialised after each schedule, outside it.
+/// every hundredth one and the one that fails run twice, to check this. The program's objects are
+/// deinitialised after each schedule, outside it.
 ///
-/// The calling thread waits. Several threads may explore at once. A thread that waits for something
-/// that the façade does not know, or runs for ever without a step, keeps the call from returning.
-/// Threads that a deadlock or a livelock has left are stuck for as long as the process lives, and
-/// what their program has made stays; the next exploration has threads of its own. If the process
-/// crashes, a signal handler writes the schedule to standard error, unless a sanitizer is in use.
+/// The calling thread waits. Several threads may explore at once. The call does not return if a
+/// thread waits for something that the façade does not know, or runs forever without a step.
+/// Threads in a deadlock or a livelock are stuck until the process ends, and the objects of their
+/// program are kept. The next exploration has other threads. If the process crashes, a signal
+/// handler writes the schedule to standard error, unless a sanitizer is in use.
 ///
 /// - Parameters:
-///   - search: Which schedules are run.
-///   - mostSteps: A longer schedule is a livelock. At least 1.
+///   - search: The schedules to run.
+///   - mostSteps: The largest number of steps, at least 1. A longer schedule is a livelock.
 ///   - program: Adds threads and checks. Runs on a thread of the exploration.
-/// - Returns: How many schedules were run, and whether there are no others.
+/// - Returns: The number of schedules that were run, and whether these are all.
 /// - Throws: The first failure, shrunk to a schedule with few preemptions.
 /// - Complexity: A schedule of *s* steps takes O(*s* · *t*) for *t* threads. A program of *t*
 ///   threads with *s* steps in all has O((*s* · *t*)^*p*) schedules with *p* preemptions.

@@ -240,7 +240,7 @@ extension IteratorSource {
     }
 
     private func expire(at deadline: Deadline<some Clock<Duration>>) async {
-        // If the clock cannot sleep, the wait ends. Otherwise the call could wait for ever.
+        // If the clock cannot sleep, the wait ends. Otherwise the call could wait forever.
         try? await deadline.clock.sleep(until: deadline.instant, tolerance: nil)
         expire()
     }

@@ -10,7 +10,7 @@ internal final class Flush: @unchecked Sendable {
     // Unchecked: guarded by the mailbox's lock until a thread takes it from there; then only that
     // thread uses it.
 
-    /// How many events must have left the mailbox.
+    /// The number of events that must have left the mailbox.
     fileprivate var target: UInt64 = 0
     /// Whether the waiting task was cancelled.
     fileprivate var isWithdrawn = false

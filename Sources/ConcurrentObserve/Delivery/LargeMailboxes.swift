@@ -17,8 +17,8 @@ public struct ObservationReport: Sendable, Identifiable {
     /// neither has one. If the observation has ended, the label of its source may be missing.
     public let label: String?
 
-    /// How long the callback has been seen running: a lower bound, counted from the first check
-    /// that found it. Nil for a mailbox.
+    /// The time for which the callback has been seen running: a lower bound, counted from the first
+    /// check that found it. Nil for a mailbox.
     public let age: Duration?
 
     /// The counts of the mailbox's events: `pending` of them wait. Nil for a running callback.

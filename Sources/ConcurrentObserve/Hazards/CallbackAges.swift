@@ -20,9 +20,9 @@ internal final class CallbackAges: @unchecked Sendable {
         let current: UInt
     }
 
-    /// How long the reclamation thread sleeps between two scans when it has nothing else to do. Nil
-    /// means that it sleeps without a limit. It is nil only in the instrumented copy of the
-    /// library, if the explorer of that copy schedules the threads.
+    /// The time for which the reclamation thread sleeps between two scans when it has no other
+    /// work. Nil means that it sleeps without a limit. It is nil only in the instrumented copy of
+    /// the library, if the explorer of that copy schedules the threads.
     static var pause: Duration? {
         return .seconds(1)
     }

@@ -19,7 +19,7 @@ extension PathObservation {
             relink(&round, in: deferred.cause)
             guard loop.leave() else { break }
             rounds += 1
-            // This thread must not serve the others for ever: it has its own changes to deliver.
+            // This thread must not serve the others forever: it has its own changes to deliver.
             if rounds == Self.mostRounds {
                 ThreadRecord.retire(DeferredAction(for: self) { [self] in settle() })
                 break

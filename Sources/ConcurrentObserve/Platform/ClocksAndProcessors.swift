@@ -23,7 +23,7 @@ internal struct ProcessorClock: Sendable {
         return id == 0 ? nil : ProcessorClock(id: id)
     }
 
-    /// How long the thread has run so far; nil if the thread no longer exists.
+    /// The processor time that the thread has used so far; nil if the thread no longer exists.
     var time: Duration? {
         let time = cplatform_thread_time(id)
         return time < 0 ? nil : .nanoseconds(time)

@@ -11,7 +11,7 @@
 internal struct DeinitPace {
     /// The last measurement; nil unless items have waited since then.
     private var look: Look?
-    /// How many times in a row a measurement found that the threads are blocked or slow.
+    /// The number of measurements in a row that found the threads blocked or slow.
     private var stalls = 0
 
     /// The number of threads that can run at once.

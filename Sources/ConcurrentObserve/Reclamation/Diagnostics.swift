@@ -53,7 +53,7 @@ public struct ConcurrentObserveDiagnostics: Sendable {
     /// liburcu, the number of barriers that it has executed in their place.
     public let gracePeriods: Int
 
-    /// How long the oldest callback that is running now has been seen running; nil if none is
+    /// The time for which the oldest running callback has been seen running; nil if no callback is
     /// running.
     ///
     /// It is a lower bound, counted from the first check that found the callback. The library

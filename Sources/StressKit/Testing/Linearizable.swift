@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Records short histories of operations on real threads, and checks that an order of them explains
-/// each result: that the object is linearizable.
+/// Records short histories of operations on real threads. Checks for each history that an order of
+/// its operations explains every result, so that the object is linearizable.
 ///
-/// Each history has a fresh object, which `threads` threads use at once. A call blocks the calling
-/// thread; calls at the same time, and of `stress(…)`, wait for each other.
+/// Each history has a new object, which `threads` threads use at once. A call blocks the calling
+/// thread. Calls at the same time wait for each other, and for calls of `stress(…)`.
 ///
 /// ```swift
 /// try linearizable(as: Register.self, of: { Atomic64() }) { register, step in
@@ -19,18 +19,19 @@
 ///
 /// - Parameters:
 ///   - name: The name in messages.
-///   - specification: How the object behaves if operations follow one another.
-///   - threads: 2 to 8; by default one for each processor, 4 at most. With more, operations seldom
-///     overlap.
-///   - operations: Operations of each thread in a history; 64 together at most.
-///   - duration: How long histories are recorded.
-///   - histories: The most that are recorded; without limit by default.
-///   - seed: Determines which operations are drawn. By default the environment's `STRESS_SEED`,
-///     else a new one.
-///   - make: Makes an object in the specification's initial state.
-///   - perform: Performs one operation, which it draws from the step, and returns it together with
-///     its result.
-/// - Returns: The counts of what was recorded.
+///   - specification: The behaviour of the object if operations follow one another.
+///   - threads: The number of threads, 2 to 8. By default one for each processor, but at most 4.
+///     With more threads, operations seldom overlap.
+///   - operations: The number of operations of each thread in a history. All threads together may
+///     have at most 64.
+///   - duration: The time for which histories are recorded.
+///   - histories: The largest number of histories. There is no limit by default.
+///   - seed: Determines the operations. By default the environment's `STRESS_SEED`, or else a new
+///     seed.
+///   - make: Makes an object whose state is the initial state of the specification.
+///   - perform: Chooses one operation with the step's random numbers, performs it, and returns it
+///     together with its result.
+/// - Returns: The counts of the recorded histories.
 /// - Throws: ``HistoryFailure`` with the chart of the smallest part of a history that no order
 ///   explains, or if no two operations ever overlapped.
 /// - Complexity: Judging is exponential in the number of operations of a history that overlap.

@@ -4,20 +4,20 @@ import Foundation
 import Synchronization
 
 // StressKit for a test target. `stress(…)` puts your own code under load on real threads, and
-// throws what it found; `linearizable(…)` judges short histories of one object.
+// throws an error if it finds a violation; `linearizable(…)` judges short histories of one object.
 //
 // - A round makes fresh objects, loads them with threads (`Round.load`), and checks at rest
 //   (`Round.check`). Rounds follow one another until the time is over.
 // - A thread of the load is a `Worker`. It says which operation it begins, draws from a generator
-//   of its own, and checks invariants. It keeps what it counts to itself, so that the harness adds
-//   no order between your threads.
+//   of its own, and checks invariants. Its counts are its own, so the harness adds no ordering
+//   between your threads.
 // - A window is an event without which a pass means nothing, such as "a read found an entry that
 //   was being removed". A run that never hit one of its windows fails.
 // - Delays disturb the threads where operations begin, and at `stressPoint(_:)` in your code.
 // - The seed determines each worker's numbers and where delays are likely. It does not determine
-//   the schedule of the operating system: a failure comes again soon, not at once.
+//   the schedule of the operating system: a failure occurs again soon, but not at once.
 
-/// Puts your code under load on real threads until the time is over, and checks what must hold.
+/// Puts your code under load on real threads until the time is over, and checks your invariants.
 ///
 /// Call it in a test of swift-testing or XCTest. It blocks the calling thread. Calls at the same
 /// time wait for each other: threads of two loads would disturb each other's races. A call inside
@@ -38,29 +38,30 @@ import Synchronization
 /// }
 /// ```
 ///
-/// A thread that begins no operation for `patience` ends the process with exit code 5, since a
-/// thread that hangs cannot be stopped; standard error then shows where each thread is, and which
-/// invariants were violated before. The closure of the round itself is not watched: give the test a
-/// time limit. A crash is reported with the run's name, the seed and the thread's last events.
+/// If a thread begins no operation for the time `patience`, the process ends with exit code 5,
+/// because a thread that hangs cannot be stopped. Standard error then shows the step of each
+/// thread, and the invariants that were violated before. The closure of the round itself is not
+/// watched: give the test a time limit. A crash is reported with the run's name, the seed and the
+/// thread's last events.
 ///
 /// If the environment has `STRESS_REPORT=FILE`, all calls of the process write their results to
-/// that file, by its ending as a page (`html`), for JUnit's readers (`xml`), or as `json`.
+/// that file. Its ending decides the format: a page (`html`), JUnit's format (`xml`), or `json`.
 ///
 /// - Parameters:
 ///   - name: The run's name in messages and reports.
-///   - threads: How many threads a load without roles has; by default three for each processor.
-///   - duration: How long rounds are run. If a window is not hit by then, rounds go on until all
-///     are, for twice that time at most.
-///   - roundLength: How long the load of a round takes.
+///   - threads: The number of threads of a load without roles. By default three for each processor.
+///   - duration: The time for which rounds are run. If a window was not hit by then, rounds
+///     continue until all are hit, but at most for twice that time.
+///   - roundLength: The time of a round's load.
 ///   - seed: Determines the workload. By default the environment's `STRESS_SEED`, else a new one.
 ///   - windows: The events that must happen; see ``Worker/hit(_:)``.
 ///   - perturbations: The delays that disturb the threads. With `crowd` each fourth round has three
 ///     times as many threads.
-///   - patience: How long a thread may go without a step.
+///   - patience: The longest time of a thread without a step.
 ///   - round: Makes the objects, loads them, and checks them at rest. Runs on the calling thread.
 /// - Returns: The counts of the run.
 /// - Throws: ``StressFailure`` with the first violation of each invariant, or the windows that were
-///   not hit; also if nothing was done at all.
+///   not hit. It also throws if no operation and no check was made.
 /// - Precondition: `threads` and the durations are greater than zero, and no window is named twice.
 @discardableResult
 public func stress(
