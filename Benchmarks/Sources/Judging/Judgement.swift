@@ -2,26 +2,28 @@
 
 /// The result of the rounds of one case.
 package struct Judgement {
-    /// The figure that stands for our rounds; NaN if there is none.
+    /// Our figure for all rounds; NaN if there is none.
     package let ours: Double
     package let reference: Double?
-    /// The ratio, or, in a case without a reference, the value.
+    /// The ratio; in a case without a reference, our figure.
     package let figure: Double
     /// The middle half of the rounds' figures; nil if there is none.
     package let spread: ClosedRange<Double>?
-    /// How many rounds the figures summarise.
+    /// The number of rounds from which the figures come.
     package let rounds: Int
-    /// Whether too few rounds were left undisturbed to judge by, so that these are all.
+    /// Whether too few rounds were undisturbed, so that the figures come from all rounds.
     package let isDisturbed: Bool
     package let verdict: Verdict
 
+    /// Judges rounds.
+    ///
     /// - Parameters:
-    ///   - summary: Chooses the figure that stands for the rounds of each side.
-    ///   - bound: The most that the figure may be, if there is a bar.
+    ///   - summary: Chooses the figure of each side from its rounds.
+    ///   - bound: The largest accepted figure; nil if there is no bar.
     package init(of rounds: Rounds, _ summary: Summary, bound: Double?) {
         let shown = rounds.shown
-        // The best of each process, not of all: one side's best could be of a process in which the
-        // other's was better, too.
+        // The best of each process, not of all processes: one side's best could come from a process
+        // in which the other side was faster, too.
         let sides = rounds.shownByProcess.map { process in
             let references = process.compactMap(\.reference)
             return (summary.of(process.map(\.ours)), references.isEmpty ? nil : summary.of(references))

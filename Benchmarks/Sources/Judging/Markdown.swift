@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The lines of a table in Markdown.
+/// Returns the lines of a table in Markdown.
 package func markdownTable(_ heading: [String], _ rows: [[String]]) -> [String] {
     ([heading, heading.map { _ in "---" }] + rows).map { "| " + $0.joined(separator: " | ") + " |" }
 }
 
-/// The number with two decimals below 10, one below 100, else none.
+/// Returns a number as text: two decimals below 10, one below 100, otherwise none.
 package func decimal(_ value: Double) -> String {
     guard value.isFinite else { return "?" }
     let places = value < 10 ? 2 : value < 100 ? 1 : 0

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Our figures beside those of several peers, a row for each operation.
+/// A table of our figures and those of several peers, with a row for each operation.
 package struct PeerTable {
     private let peers: [String]
     private var rows: [[String]] = []
@@ -9,6 +9,8 @@ package struct PeerTable {
 
     package init(peers: [String]) { self.peers = peers }
 
+    /// Adds a row.
+    ///
     /// - Parameters:
     ///   - ours: The judgement of our rounds, in nanoseconds.
     ///   - theirs: The judgement of each peer's rounds; nil if the peer has no such operation.

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The rounds of one case, ours and the reference's measured in turn.
+/// The rounds of one case. Our rounds and the reference's alternate.
 package struct Rounds {
     private var undisturbed: [Round] = []
     private var disturbed: [Round] = []
     private var isOursFirst = true
-    /// How many processes have measured.
+    /// The number of processes that have measured.
     private var processes = 1
 
     struct Round {
@@ -13,29 +13,29 @@ package struct Rounds {
         let ours: Double
         let reference: Double?
 
-        /// Ours over the reference; without a reference, ours.
+        /// Our figure divided by the reference's; our figure if there is no reference.
         var figure: Double { reference.map { ours / $0 } ?? ours }
     }
 
     package init() {}
 
-    /// Fewer say nothing about how much they spread.
+    /// The smallest number of rounds that shows how much they differ.
     private static let least = 3
 
-    /// Whether those that were not disturbed suffice to judge by.
+    /// Whether there are enough undisturbed rounds for a judgement.
     var isEnough: Bool { undisturbed.count >= Self.least }
 
-    /// The rounds that were not disturbed; if these do not suffice, all rounds.
+    /// The undisturbed rounds; all rounds if these are too few.
     var shown: [Round] { isEnough ? undisturbed : undisturbed + disturbed }
 
-    /// The rounds that are shown, by the process that has measured them.
+    /// The rounds that are shown, by the process that measured them.
     var shownByProcess: [[Round]] { Dictionary(grouping: shown, by: \.process).sorted { $0.key < $1.key }.map(\.value) }
 
-    /// Measures `count` rounds more. Each side goes first in every other round, so that a drift
-    /// favours neither.
+    /// Measures `count` more rounds. The sides take the first place alternately, so that a slow
+    /// change of the machine favours neither.
     ///
-    /// - Parameter settle: Waits, before each round, until the machine is as it should be; false:
-    ///   it is not.
+    /// - Parameter settle: Waits before each round until the machine is ready. Returns false if it
+    ///   is not.
     package mutating func run(
         _ count: Int,
         settle: () -> Bool = { true },
@@ -70,16 +70,17 @@ package struct Rounds {
 // MARK: - In another process
 
 extension Rounds {
-    /// A line for each round: ours, the reference's or `-`, and whether it was disturbed.
+    /// The rounds as text, with one line for each: our figure, the reference's or `-`, and whether
+    /// the round was disturbed.
     package var text: String {
         (undisturbed.map { ($0, false) } + disturbed.map { ($0, true) }).map { round, isDisturbed in
             "\(round.ours) \(round.reference.map { "\($0)" } ?? "-") \(isDisturbed)"
         }.joined(separator: "\n")
     }
 
-    /// Adds the rounds of such a text.
+    /// Adds the rounds in such a text.
     ///
-    /// - Returns: Whether it is one; nothing is added otherwise.
+    /// - Returns: False if the text is wrong. Then nothing is added.
     package mutating func add(text: String) -> Bool {
         var all: [(ours: Sample, reference: Sample?)] = []
         for line in text.split(separator: "\n") {

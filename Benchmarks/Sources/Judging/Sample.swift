@@ -2,10 +2,10 @@
 
 /// The figure of one side in one round.
 package struct Sample {
-    /// NaN: there is none.
+    /// The figure; NaN if there is none.
     package let figure: Double
     /// Whether the machine did other work during the measurement. Such a figure can be shown, but
-    /// nothing is judged by it.
+    /// is not used for a judgement.
     package let isDisturbed: Bool
 
     package init(_ figure: Double, isDisturbed: Bool = false) {

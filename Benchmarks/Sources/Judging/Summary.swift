@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The figure that stands for the rounds of one side.
+/// Chooses the figure of one side from its rounds.
 package enum Summary: Sendable {
-    /// The fastest: what the code costs when nothing disturbs it.
+    /// The fastest round: the cost of the code when nothing disturbs it.
     case best
     case median
 
@@ -16,8 +16,8 @@ package enum Summary: Sendable {
 }
 
 extension [Double] {
-    /// The value below which the given part of the values lies, interpolated. The array is not
-    /// empty.
+    /// Returns the value below which the given part of the values lies, by interpolation. The array
+    /// must not be empty.
     package func quantile(_ part: Double) -> Double {
         let sorted = self.sorted()
         let position = part * Double(count - 1)

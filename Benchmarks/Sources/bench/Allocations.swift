@@ -2,7 +2,8 @@
 
 import CReference
 
-/// The calls of `malloc` and its kin in this process, on all threads, while `body` runs.
+/// Returns the number of calls of `malloc` and related functions in this process, on all threads,
+/// while `body` runs.
 func allocations(_ body: () -> Void) -> Int {
     let before = creference_begin_counting_allocations()
     body()

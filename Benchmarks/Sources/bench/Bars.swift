@@ -2,15 +2,15 @@
 
 import Judging
 
-/// The most that a case's figure may be; from the design's table of performance.
+/// The largest accepted figure of a case, from the design's table of performance.
 enum Bar {
-    /// Ours over the reference.
+    /// A bound on our figure divided by the reference's.
     case ratio(Double)
-    /// A bound on our figure, in the case's unit. The reference does not matter.
+    /// A bound on our figure, in the unit of the case. The reference does not matter.
     case value(Double)
-    /// Measured for comparison only.
+    /// There is no bar: the case is measured only for comparison.
     ///
-    /// - Parameter why: Why there is no bar; the table shows it.
+    /// - Parameter why: The reason why there is no bar. The table shows it.
     case compared(_ why: String)
 
     var bound: Double? {
@@ -20,7 +20,7 @@ enum Bar {
         }
     }
 
-    /// Why there is no bar.
+    /// The reason why there is no bar.
     var why: String? { if case .compared(let why) = self { why } else { nil } }
 }
 
@@ -28,12 +28,12 @@ extension Bar {
     static let emptyNotify = Bar.ratio(0.5)
     static let notifyOne = Bar.ratio(1.75)
     static let notifyHundred = Bar.ratio(1.3)
-    /// Between those of one and of a hundred.
+    /// It is between the bars for one and for a hundred observers.
     static let notifyTen = Bar.ratio(1.6)
-    /// The other side is atomic operations: of the lock, and of the counts of the array and of each
-    /// closure. On one machine they took a notification of one observer from 17 to 240 ns within an
-    /// hour, while ours took 4.1 to 4.6. What ours itself costs is held against the loop in C, and
-    /// in instructions.
+    /// The other side consists of atomic operations: of the lock, and of the reference counts of
+    /// the array and of each closure. On one machine they took from 17 to 240 ns for a notification
+    /// of one observer within an hour. Ours took 4.1 to 4.6 ns. The cost of ours is compared with
+    /// the loop in C, and counted in instructions.
     static let notifyOfMutex = Bar.ratio(0.25)
     static let notifyOfActor = Bar.ratio(0.25)
     static let notifyTenOfCombine = Bar.ratio(1.0 / 40)
@@ -45,9 +45,9 @@ extension Bar {
     static let pairOfDictionary = Bar.ratio(1.5)
     static let pairOfCenter = Bar.ratio(0.5)
     static let latencyUnderChurn = Bar.ratio(3)
-    /// "Grows no more than the reference": both grow by nothing when all is well, and two equal
-    /// figures never measure equal. A tenth is what this comparison resolves; a shared cache line
-    /// written per notification shows as 3 and more.
+    /// "Grows no more than the reference." Both grow by nothing if all is well, and two equal
+    /// figures are never measured as equal. This comparison can show a difference of a tenth. A
+    /// shared cache line that is written in each notification would show as 3 or more.
     static let growthOnTwoThreads = Bar.ratio(1.1)
     static let growthBesideMutex = Bar.ratio(0.5)
     static let mutexOnTwoThreads = Bar.ratio(0.1)
@@ -58,24 +58,25 @@ extension Bar {
     static let growthBesideStuckMebibytes = Bar.value(16)
     static let bytesPerObservation = Bar.value(160)
     static let millionRegisteredSeconds = Bar.value(1)
-    /// As a million in a second.
+    /// A million registrations in a second.
     static let registeredNanoseconds = Bar.value(1_000)
     static let millionNotified = Bar.ratio(2)
     static let read = Bar.ratio(0.5)
-    /// Strings that need no memory of their own: their box is pinned.
+    /// Strings that need no memory of their own. Their box is pinned.
     static let readShortString = Bar.ratio(0.6)
     static let readFromHeap = Bar.ratio(1)
     static let readOnTwoThreads = Bar.ratio(0.1)
-    /// Both sides count references in one word, on which the threads wait for each other; a mutex
-    /// is another such word.
+    /// Both sides count references in one word, for which the threads wait. A mutex is another such
+    /// word.
     static let readFromHeapOnTwoThreads = Bar.ratio(1)
-    /// Beside a copy on as many threads, which counts a reference.
+    /// The reference is a copy on the same number of threads, which counts a reference.
     static let lendOnTwoThreads = Bar.ratio(0.25)
     static let growthOfLending = Bar.value(1.1)
     static let besideChurn = Bar.ratio(3)
-    /// A commit of so many properties, beside one plain set.
+    /// Returns the bar for a commit of this number of properties. The reference is one plain set.
     static func commit(of properties: Int) -> Bar { .ratio(2 * Double(properties)) }
-    /// A snapshot of so many properties, beside one standalone read.
+    /// Returns the bar for a snapshot of this number of properties. The reference is one read
+    /// outside a loop.
     static func snapshot(of properties: Int) -> Bar { .ratio(2 * Double(properties)) }
     static let snapshotBesideCommits = Bar.ratio(1)
     static let setManyObserved = Bar.ratio(1.4)
@@ -83,24 +84,23 @@ extension Bar {
     static let bindTwoWay = Bar.ratio(5)
     static let setUnobserved = Bar.ratio(2)
     static let setObserved = Bar.ratio(0.2)
-    /// Values whose destruction runs no user code, in turn and fresh.
+    /// Values whose destruction runs no user code, both alternating and new ones.
     static let setReference = Bar.ratio(3)
-    /// Values whose destruction may run user code: objects, fresh ones, and structs with
-    /// references.
+    /// Values whose destruction may run user code: new objects, and structs with references.
     static let setObject = Bar.ratio(7)
-    /// The processor time of the reclamation thread beside changes that leave it nothing to do. The
-    /// user who reported the problem saw two to seven.
+    /// The processor time of the reclamation thread during changes that leave it no work. The user
+    /// who reported the problem saw two to seven.
     static let reclamationBesideSets = Bar.value(0.5)
-    /// Values that are larger than two words, and so are in a box of their own.
+    /// Values that are larger than two words, and so have their own box.
     static let setBox = Bar.ratio(6)
     static let setOfObservation = Bar.ratio(0.1)
     static let modify = Bar.ratio(2)
     static let bytesPerProperty = Bar.value(96)
-    /// "As cheap as the property itself": this comparison resolves a tenth.
+    /// "As cheap as the property itself." This comparison can show a difference of a tenth.
     static let pathOfOneStep = Bar.ratio(1.1)
     static let pathOfThreeSteps = Bar.ratio(2)
     static let bytesPerStep = Bar.value(200)
-    /// A change, an evaluation and a delivery, over a change with one delivery.
+    /// A change, an evaluation and a delivery. The reference is a change with one delivery.
     static let firedNode = Bar.ratio(20)
     static let diamondOfCombine = Bar.ratio(1.0 / 10)
     static let bytesPerDerived = Bar.value(256)
@@ -109,7 +109,7 @@ extension Bar {
     static let enqueue = Bar.ratio(0.5)
     static let consumeTasks = Bar.ratio(1.0 / 5)
     static let consumeStream = Bar.ratio(1.0 / 3)
-    /// A sequence has one more step than a stream: the mailbox, and the stream's own buffer.
+    /// A sequence has one step more than a stream: the mailbox, and the stream's own buffer.
     static let ofSequence = Bar.ratio(1)
     static let allocationsPerLatest = Bar.value(0)
     /// The allocations of one task.
@@ -117,7 +117,8 @@ extension Bar {
 }
 
 extension [Outcome] {
-    /// How many bars hold, and which cases fall short or could not be judged.
+    /// The number of bars that hold, and the names of the cases that fall short or could not be
+    /// judged.
     var summary: String {
         func names(_ verdict: Verdict) -> [String] {
             filter { $0.judgement.verdict == verdict }.map(\.name)
@@ -132,7 +133,7 @@ extension [Outcome] {
         return lines.joined(separator: "\n")
     }
 
-    /// The command's exit code.
+    /// The exit code of the command.
     var exitCode: Int32 {
         if contains(where: { $0.judgement.verdict == .fallsShort }) { return 2 }
         if contains(where: { $0.judgement.verdict == .notJudged }) { return 4 }

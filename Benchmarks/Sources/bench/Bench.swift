@@ -3,7 +3,7 @@
 import ArgumentParser
 import Foundation
 
-/// The command: it measures the cases unless it is asked for something else.
+/// The command `bench`. It measures the cases unless it is asked for something else.
 @main
 struct Bench: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -14,7 +14,7 @@ struct Bench: ParsableCommand {
         defaultSubcommand: Measure.self
     )
 
-    /// Usage errors end with 1, as they do in every command of this package.
+    /// Usage errors end with exit code 1, as in every command of this package.
     static func main() {
         do {
             var command = try parseAsRoot()

@@ -2,7 +2,7 @@
 
 import ConcurrentObserve
 
-/// Changes of a bound property: against the same two changes made by hand.
+/// Measures changes of a bound property. The reference makes the same two changes by hand.
 enum BindingSuite {
     static let cases = [oneWay, twoWay]
 

@@ -3,17 +3,17 @@
 import Dispatch
 import Synchronization
 
-/// A thread that does the same over and over until it is stopped.
+/// A thread that runs a body again and again until it is stopped.
 final class BusyThread: Sendable {
     private let isOver = Atomic<Bool>(false)
     private let left = DispatchSemaphore(value: 0)
 
-    /// Returns when the thread has begun.
+    /// Starts the thread, and returns when it has begun.
     init(_ body: @escaping @Sendable () -> Void) {
         let entered = DispatchSemaphore(value: 0)
         DispatchQueue(label: "busy").async { [self] in
             entered.signal()
-            // Relaxed: one round more does no harm.
+            // Relaxed: one more run of the body does no harm.
             while !isOver.load(ordering: .relaxed) { body() }
             left.signal()
         }

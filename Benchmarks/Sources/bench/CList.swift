@@ -2,7 +2,7 @@
 
 import CReference
 
-/// The reference's list of observers, published as the reference's loop reads it.
+/// The list of observers for the reference, in the form that the reference's loop reads.
 final class CList {
     private let head: UnsafeMutablePointer<UnsafeMutablePointer<creference_list>>
 

@@ -2,29 +2,29 @@
 
 import Judging
 
-/// One line of the table: what is measured, and against what.
+/// One line of the table: the measured operation, and its reference.
 struct Case: Sendable {
     /// `subject.operation.situation`.
     let name: String
     let unit: Unit
-    /// The divisor of `ours`: the reference's figure, unless there is none.
+    /// Bounds our figure, divided by the reference's if there is one.
     let bar: Bar
-    /// Whether the rounds' best or their median stands for the case.
+    /// Whether the best or the median of the rounds is the figure of the case.
     var summary = Summary.best
-    /// Rounds are long: measure fewer.
+    /// Whether the rounds are long. Then fewer are measured.
     var isLong = false
     /// Whether every observer that `prepare` makes is called in the rounds.
     var callsObservers = true
-    /// Sets the situation up. Called just before the case is measured; what the sides keep is freed
-    /// after it.
+    /// Prepares the situation. Called just before the case is measured. The objects of the sides
+    /// are freed after it.
     let prepare: @Sendable (Effort) -> Sides
 
-    /// One round of each side; the figure is in `unit`.
+    /// One round of each side. The figure is in `unit`.
     struct Sides {
         let ours: () -> Sample
         let reference: (() -> Sample)?
 
-        /// Sides that notice themselves whether they were disturbed.
+        /// Makes sides that notice by themselves whether they were disturbed.
         init(ours: @escaping () -> Sample, reference: (() -> Sample)? = nil) {
             (self.ours, self.reference) = (ours, reference)
         }
@@ -46,7 +46,7 @@ struct Case: Sendable {
         case allocations = "allocations"
     }
 
-    /// Measures the case, with what this process has made for it.
+    /// Measures the case with the objects that this process has made for it.
     func run(_ effort: Effort, _ distance: inout ProcessorDistance) -> Rounds {
         Counter.watched(
             name,
@@ -58,7 +58,8 @@ struct Case: Sendable {
 
     private func measure(_ sides: Sides, _ effort: Effort, _ distance: inout ProcessorDistance) -> Rounds {
         var rounds = Rounds()
-        // A round that is not kept: caches, the thread's record, the processor's clock.
+        // A round that is not kept. It fills caches, makes the thread's record, and raises the
+        // processor's clock.
         _ = sides.reference?()
         _ = sides.ours()
         rounds.run(

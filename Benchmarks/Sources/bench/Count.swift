@@ -5,12 +5,12 @@ import CReference
 import ConcurrentObserve
 import Foundation
 
-/// Runs each operation many times over, and prints what was allocated: what
-/// `Scripts/check-counts.sh` runs under callgrind, which counts the instructions.
+/// Runs each operation many times, and prints its allocations. `Scripts/check-counts.sh` runs it
+/// under callgrind, which counts the instructions.
 ///
-/// A line for each operation, in order, columns that tabulators part: its name, how often it ran,
-/// the calls of the allocator, and the most instructions and calls that each of them may take (`-`:
-/// counted for comparison).
+/// There is a line for each operation, in order, with columns separated by tabulators: the name,
+/// the number of runs, the calls of the allocator, and the largest accepted numbers of instructions
+/// and calls for each run (`-` if it is counted for comparison).
 struct Count: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "count",
@@ -18,7 +18,7 @@ struct Count: ParsableCommand {
         discussion: "Exit codes: 0 done, 1 wrong usage, 4 there is no membarrier, for which the bounds are."
     )
 
-    /// Work that is added to each operation on purpose, to see that the check fails.
+    /// Work that is added to each operation on purpose, to see the check fail.
     enum Plant: String, CaseIterable, ExpressibleByArgument {
         case instructions, allocation
     }
@@ -49,8 +49,8 @@ struct Count: ParsableCommand {
     }
 
     private func allocations(of operation: CountedOperation, _ body: @escaping (_ times: Int) -> Void) -> Int {
-        // The first run allocates what happens once only: a thread's record, metadata, the binding
-        // of functions in other libraries.
+        // The first run makes allocations that happen only once: a thread's record, metadata, and
+        // the binding of functions in other libraries.
         body(operation.times)
         ConcurrentObserveDiagnostics.drain()
         let counted = Box {
@@ -62,8 +62,8 @@ struct Count: ParsableCommand {
         return creference_thread_allocations() - before
     }
 
-    /// Something to run in the one function inside which callgrind counts, on the thread that runs
-    /// it.
+    /// A closure for the one function inside which callgrind counts. It counts on the thread that
+    /// runs this function.
     private final class Box {
         private let body: () -> Void
 
@@ -79,7 +79,7 @@ struct Count: ParsableCommand {
 }
 
 extension Count.Plant {
-    /// Does what is planted in so many operations of those bounds.
+    /// Does the added work for this number of operations with these bounds.
     fileprivate func spend(_ most: CountedOperation.Most, _ times: Int) {
         for _ in 0..<times {
             switch self {

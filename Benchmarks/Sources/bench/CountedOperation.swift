@@ -3,22 +3,22 @@
 import CReference
 import ConcurrentObserve
 
-/// An operation whose instructions and allocations are counted: the figures of one and the same
-/// build do not depend on the machine's load.
+/// An operation whose instructions and allocations are counted. The numbers of one build do not
+/// depend on the load of the machine.
 struct CountedOperation: Sendable {
     /// `subject.operation.situation`.
     let name: String
     /// The bounds of the operation; nil if it is counted for comparison.
     let most: Most?
     let times: Int
-    /// Sets the situation up. The result runs the operation so many times.
+    /// Prepares the situation. Returns a function that runs the operation this number of times.
     let prepare: @Sendable () -> (_ times: Int) -> Void
 
-    /// The most that an operation may take: a fifth to a quarter more than it took when the bound
-    /// was set, with the toolchain at that time.
+    /// The largest accepted numbers for an operation. They are a fifth to a quarter higher than the
+    /// numbers at the time when the bound was set, with the toolchain of that time.
     ///
-    /// Counts the thread that runs the operation. The work of the library's threads differs from
-    /// run to run.
+    /// Only the thread that runs the operation is counted, because the work of the library's
+    /// threads differs from run to run.
     struct Most: Sendable {
         let instructions: Int
         let allocations: Double
@@ -70,8 +70,8 @@ extension CountedOperation {
             let property = Observed(0)
             return { setInLoop(property, $0) }
         },
-        // One barrier and one scan of the threads for 128 changes, which allocate; the boxes do
-        // not, once a magazine has been full.
+        // There is one barrier and one scan of the threads for each 128 changes, and these allocate
+        // memory. The boxes do not, once a magazine has been full.
         CountedOperation("property.set.five-words", Most(instructions: 375, allocations: 0.1), times: 10_000) {
             let property = Observed(Words(first: 0))
             return { times in for number in 0..<times { property.value = Words(first: number) } }
@@ -87,9 +87,9 @@ extension CountedOperation {
         },
     ]
 
-    /// Among a hundred others, on the thread that observes and cancels; what it leaves to others to
-    /// destroy is not counted. How many observers have been recycled by then depends on the
-    /// scheduler: there are enough before it begins. What is allocated is the closure's context.
+    /// A pair among a hundred other observers, on the thread that observes and cancels. Destruction
+    /// on other threads is not counted. The number of recycled observers depends on the scheduler,
+    /// so enough are recycled before the measurement. The allocation is the context of the closure.
     private static let pair = CountedOperation(
         "registry.observe+cancel",
         Most(instructions: 1_250, allocations: 1.1),
@@ -148,7 +148,7 @@ extension CountedOperation {
             let group = Group(first, second)
             return { commitInLoop(group, first, second, $0) }
         },
-        // Most of it is the runtime's, which looks up types: code for any value asks it.
+        // Most of it is the runtime's lookup of types, which code for any value needs.
         CountedOperation("group.commit.2-observed", Most(instructions: 26_000, allocations: 9)) {
             let (first, second) = (Observed(0), Observed(0))
             let group = Group(first, second)

@@ -3,13 +3,13 @@
 import ConcurrentObserve
 import Synchronization
 
-/// A counter that an observer adds to, on one thread.
+/// A counter that an observer increments, on one thread.
 final class Counter: @unchecked Sendable {
     // Unchecked: the cases that use it notify on one thread.
     var value = 0
-    /// Keeps the counters of two observers out of one cache line.
+    /// Keeps the counters of two observers in different cache lines.
     let state = (0, 0, 0, 0)
-    /// The preparation that has made it; 0: another one than a preparation.
+    /// The number of the preparation that has made it; 0 if none has.
     private let preparation = preparing.load(ordering: .relaxed)
 
     deinit {
@@ -17,8 +17,8 @@ final class Counter: @unchecked Sendable {
         if !Self.isOver.load(ordering: .relaxed) || value == 0 { Self.failed.add(1, ordering: .relaxed) }
     }
 
-    // Relaxed, all: the threads that destroy counters have been drained when it matters, and what
-    // comes later is not of the same preparation.
+    // Relaxed, all: the threads that destroy counters have no work left when the number matters,
+    // and later counters belong to another preparation.
     private static let preparing = Atomic(0)
     private static let watched = Atomic(0)
     private static let isOver = Atomic(false)
@@ -26,18 +26,18 @@ final class Counter: @unchecked Sendable {
 }
 
 extension Counter {
-    /// Makes a counter for observers that are cancelled at once.
+    /// Makes a counter for an observer that is cancelled at once.
     static func uncalled() -> Counter {
         let counter = Counter()
         counter.value = 1
         return counter
     }
 
-    /// Measures what `prepare` makes, and demands that the observers that it makes live until the
-    /// end, and have been called: one ends with the object that is observed, or that receives, and
-    /// then what is measured costs nothing.
+    /// Measures the objects that `prepare` makes. Checks that their observers exist until the end
+    /// and were called: if an observer ends early, the measured work costs nothing.
     ///
-    /// - Parameter areCalled: Whether each observer adds to its counter. Some are only there.
+    /// - Parameter areCalled: Whether each observer adds to its counter. Some observers are not
+    ///   called.
     static func watched<Prepared, Figures>(
         _ name: String,
         areCalled: Bool,
@@ -65,7 +65,7 @@ extension Counter {
     }
 }
 
-/// A registry with observers, each with a counter of its own.
+/// A registry with observers. Each observer has its own counter.
 struct ObservedCounters {
     let registry = ObserverRegistry<Int>()
     let tokens: [ObservationToken]
@@ -81,12 +81,12 @@ struct ObservedCounters {
         self.tokens = tokens
     }
 
-    /// Three closures in turn, as in the reference's list. A call whose target has never changed
-    /// takes one of two times on some processors (Zen 5: 3.9 or 5.7 cycles, in C, too), for seconds
-    /// on end, and which one is chance; a call of several targets takes one.
+    /// Makes observers with three closures that alternate, as in the reference's list. On some
+    /// processors a call with one target takes one of two times, for seconds (Zen 5: 3.9 or 5.7
+    /// cycles, also in C), and chance decides which one. A call with several targets takes one.
     ///
-    /// None is the closure of the initialiser above: the compiler would make one a jump to the
-    /// other.
+    /// None of them is the closure of the initialiser above. If two were equal, the compiler would
+    /// make one of them jump to the other.
     init(ofThreeKinds count: Int) {
         tokens = (0..<count).map { [registry] index in
             let counter = Counter()

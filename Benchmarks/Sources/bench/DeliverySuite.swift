@@ -3,8 +3,8 @@
 import ConcurrentObserve
 import Dispatch
 
-/// Changes that are delivered elsewhere: what they cost the thread that makes them, and how long it
-/// takes until all have been delivered.
+/// Measures changes that are delivered elsewhere: their cost for the thread that makes them, and
+/// the time until all are delivered.
 enum DeliverySuite {
     static let cases = [
         enqueue("delivery.enqueue.actor", PropertyFlood.toActor, StreamFlood.init, .enqueue),
@@ -26,7 +26,8 @@ enum DeliverySuite {
 
     private static let events = 40_000
 
-    /// The cost of a change for the thread that makes it, while the consumers run.
+    /// Returns a case for the cost of a change for the thread that makes it, while the consumers
+    /// run.
     private static func enqueue(
         _ name: String,
         _ ours: @escaping @Sendable (Int) -> any Flood,
@@ -40,7 +41,7 @@ enum DeliverySuite {
         }
     }
 
-    /// The cost of a change until it has been delivered, in a flood of changes.
+    /// Returns a case for the cost of a change until it is delivered, in a flood of changes.
     private static func consume(
         _ name: String,
         _ ours: @escaping @Sendable (Int) -> any Flood,
@@ -54,8 +55,8 @@ enum DeliverySuite {
         }
     }
 
-    /// The process's allocations while changes replace each other in the mailbox of an actor that
-    /// is busy.
+    /// The allocations of the process while changes replace each other in the mailbox of a busy
+    /// actor.
     private static let latestOfBusyActor = Case(
         name: "delivery.latest.allocations-while-busy",
         unit: .allocations,
@@ -73,7 +74,7 @@ enum DeliverySuite {
             let (begins, ends) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
             Task.detached { await receiver.block(begins, ends) }
             begins.wait()
-            // The first change calls for a job, which then waits.
+            // The first change needs a job, which then waits.
             setInLoop(property, 1)
             let count = allocations { setInLoop(property, times) }
             ends.signal()
@@ -81,9 +82,9 @@ enum DeliverySuite {
         })
     }
 
-    /// The process's allocations for each change that an actor receives, of those that replace each
-    /// other in its mailbox: whenever it has caught up, a task is made to wake it. How often that
-    /// is depends on the machine; at worst each change has a task of its own.
+    /// The allocations of the process for each change that an actor receives, if changes replace
+    /// each other in its mailbox. Whenever it has received all changes, a task is made to wake it.
+    /// The number of tasks depends on the machine: at worst, each change has its own.
     private static let latest = Case(
         name: "delivery.latest.allocations-per-delivery",
         unit: .allocations,

@@ -5,8 +5,8 @@ import ConcurrentObserve
 import Judging
 import OpenCombine
 
-/// Derived values: reads of clean ones against reads of a property, evaluations against
-/// notifications, graphs.
+/// Measures derived values: reads of current ones compared with reads of a property, evaluations
+/// compared with notifications, and graphs.
 enum DerivedSuite {
     static let cases =
         [1, 2, 5].map(cleanRead) + [1, 2, 5].map(cleanReadOnTwoThreads)
@@ -30,7 +30,8 @@ enum DerivedSuite {
         return (derived, Observed(1))
     }
 
-    /// A read of a value derived from `roots` properties that do not change.
+    /// Returns a case for a read of a value that is derived from `roots` properties which do not
+    /// change.
     private static func cleanRead(_ roots: Int) -> Case {
         Case(
             name: "derived.read.clean-\(roots)-roots",
@@ -67,8 +68,8 @@ enum DerivedSuite {
         }
     }
 
-    /// A derived value that holds a reference, against a property with the same value: both count
-    /// the reference.
+    /// A derived value that holds a reference. The reference is a property with the same value.
+    /// Both count the reference.
     private static let cleanStringRead = Case(
         name: "derived.read.clean-heap-string",
         unit: .nanoseconds,
@@ -91,8 +92,9 @@ enum DerivedSuite {
 
     // MARK: Evaluations
 
-    /// A change of the one source of an observed derived value: the change, the evaluation, the
-    /// delivery. Against a change of a property that has the one observer itself.
+    /// Returns a case for a change of the only source of an observed derived value: the change, the
+    /// evaluation, the delivery. The reference is a change of a property that has the observer
+    /// itself.
     private static func fired(_ name: String, _ make: @escaping @Sendable (Observed<Int>) -> Derived<Int>) -> Case {
         Case(name: name, unit: .nanoseconds, bar: .firedNode) { effort in
             let (source, plain) = (Observed(0), Observed(0))
@@ -117,7 +119,7 @@ enum DerivedSuite {
         Derived { get in get(source) &+ 1 }
     }
 
-    /// Five values of one property, and their sum.
+    /// Returns the sum of five derived values of one property.
     static func diamond(of source: Observed<Int>) -> Derived<Int> {
         let arms = (0..<5).map { index in source.map { $0 &+ index } }
         return Derived(arms[0], arms[1], arms[2], arms[3], arms[4]) {
@@ -126,8 +128,8 @@ enum DerivedSuite {
         }
     }
 
-    /// The diamond, observed. OpenCombine has no `combineLatest`, which would send five sums for
-    /// each change, four of them from a mixture. Its `zip` sends one, as we do.
+    /// The diamond with an observer. OpenCombine has no `combineLatest`, which would send five sums
+    /// for each change, four of them from a mixture. Its `zip` sends one sum, as ours does.
     ///
     /// The bar is not met: 0.11. Six evaluations, each with a lock and a sequence lock, take two
     /// thirds of the instructions.
@@ -153,7 +155,8 @@ enum DerivedSuite {
         )
     }
 
-    /// A hundred chains of a hundred, each observed, of one property: one change, for each node.
+    /// A hundred chains of a hundred derived values of one property, each observed. The figure is
+    /// the time of one change for each node.
     private static let propagate = Case(
         name: "derived.fire.100-chains-of-100-per-node",
         unit: .nanoseconds,

@@ -5,21 +5,21 @@ import Dispatch
 import OpenCombine
 import OpenCombineDispatch
 
-/// Sends as many events as its receiver expects to a round.
+/// Sends in a round as many events as its receiver expects.
 protocol Flood {
     var receiver: Receiver { get }
     func send(_ events: Int)
 }
 
 extension Flood {
-    /// Nanoseconds per event until all are sent.
+    /// Returns the nanoseconds for each event until all are sent.
     func enqueue() -> Double {
         let time = nanoseconds { send(receiver.expected) }
         receiver.waitForAll()
         return time / Double(receiver.expected)
     }
 
-    /// Nanoseconds per event until all are delivered.
+    /// Returns the nanoseconds for each event until all are delivered.
     func consume() -> Double {
         let time = nanoseconds {
             send(receiver.expected)
@@ -29,7 +29,7 @@ extension Flood {
     }
 }
 
-/// The receivers of the events; the actor among them.
+/// Receives events. Some cases use the actor itself.
 actor Receiver {
     nonisolated let expected: Int
     private nonisolated let tally: Tally
@@ -57,15 +57,15 @@ actor Receiver {
         ends.wait()
     }
 
-    /// Receives a value outside the actor. One caller at a time.
+    /// Receives a value outside the actor. Only one thread at a time may call it.
     nonisolated func receiveElsewhere(_ value: Int) { tally.receive(value) }
 
     nonisolated func waitForAll() { tally.isComplete.wait() }
 }
 
-/// Counts events, one at a time.
+/// Counts the events that arrive one at a time.
 private final class Tally: @unchecked Sendable {
-    // Unchecked: one thread at a time delivers, in order.
+    // Unchecked: only one thread at a time delivers, in order.
     let isComplete = DispatchSemaphore(value: 0)
     private let expected: Int
     private var missing: Int
@@ -84,7 +84,7 @@ private final class Tally: @unchecked Sendable {
 
 // MARK: - Ours
 
-/// Changes of a property.
+/// Sends changes of a property.
 final class PropertyFlood: Flood {
     let receiver: Receiver
     private let property = Observed(0)
@@ -130,7 +130,7 @@ final class PropertyFlood: Flood {
     func send(_ events: Int) { setInLoop(property, events) }
 }
 
-/// Events of a registry, to an actor.
+/// Sends events of a registry to an actor.
 final class RegistryFlood: Flood {
     let receiver: Receiver
     private let registry = ObserverRegistry<Int>()
@@ -149,7 +149,7 @@ final class RegistryFlood: Flood {
 
 // MARK: - Theirs
 
-/// Values of an asynchronous stream, unbounded, iterated on an actor.
+/// Sends values of an unbounded asynchronous stream, which an actor iterates.
 final class StreamFlood: Flood {
     let receiver: Receiver
     private let continuation: AsyncStream<Int>.Continuation
@@ -169,7 +169,7 @@ final class StreamFlood: Flood {
     }
 }
 
-/// A task for each event, which calls the actor.
+/// Makes a task for each event. The task calls the actor.
 final class TaskFlood: Flood {
     let receiver: Receiver
 
@@ -181,7 +181,7 @@ final class TaskFlood: Flood {
     }
 }
 
-/// Values of a subject, received on a queue.
+/// Sends values of a subject, which a queue receives.
 final class SubjectFlood: Flood {
     let receiver: Receiver
     private let subject = PassthroughSubject<Int, Never>()

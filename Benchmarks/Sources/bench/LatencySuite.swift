@@ -3,17 +3,17 @@
 import ConcurrentObserve
 import Histogram
 
-/// The 99.9th percentile of a notification's latency, in an open loop, while other threads do
-/// something else.
+/// Measures the 99.9th percentile of a notification's latency, in an open loop, while other threads
+/// work.
 ///
-/// The machine takes the processor from a thread now and then, more often when others want it too:
-/// on two processors a notification beside three busy threads waits for milliseconds, whatever they
-/// do. So the reference of a situation has as many busy threads as the situation, which touch
-/// nothing of the library's. The table of all percentiles has the quiet machine beside them.
+/// Sometimes the machine takes the processor from a thread, more often if other threads need it,
+/// too. On two processors, a notification with three busy threads waits for milliseconds, whatever
+/// they do. The reference of a situation therefore has the same number of busy threads, which use
+/// no object of the library. The table of all percentiles has the quiet machine next to them.
 enum LatencySuite {
     static let cases = [quiet, churn, reclamation, stuckCallback]
 
-    /// The reference does nothing when the time has come: what the machine itself adds.
+    /// The reference does nothing when an operation is due: it shows the latency of the machine.
     private static let quiet = Case(
         name: "latency.notify.quiet",
         unit: .nanoseconds,
@@ -28,14 +28,14 @@ enum LatencySuite {
         )
     }
 
-    /// Another thread registers and cancels on the same registry, flat out; one reclaims, one
-    /// destroys.
+    /// Another thread registers and cancels on the same registry without a pause. One thread
+    /// reclaims, and one destroys.
     private static let churn = besides("churn", busyThreads: 3, .latencyUnderChurn) { registry in
         let counter = Counter.uncalled()
         return { registry.observe { event in counter.value &+= event }.cancel() }
     }
 
-    /// Another thread replaces values that have to be reclaimed, flat out; one reclaims.
+    /// Another thread replaces values that must be reclaimed, without a pause. One thread reclaims.
     private static let reclamation = besides("reclamation", busyThreads: 2, .latencyUnderChurn) { _ in
         let property = Observed("a string that is longer than fifteen bytes")
         let values = (0..<2).map { "\($0): another string of that length" }
@@ -69,7 +69,7 @@ enum LatencySuite {
         }
     }
 
-    /// A callback of the same registry has not returned.
+    /// A callback of the same registry blocks.
     private static let stuckCallback = Case(
         name: "latency.notify.stuck-callback",
         unit: .nanoseconds,

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The table of latencies, in nanoseconds from the moment when each notification was due.
+/// Writes the table of latencies, in nanoseconds from the moment when each notification was due.
 enum LatencyTable {
     static var heading: [String] {
         ["situation", "operations"] + Report.Tail.shown.map { "p\(percentile($0))" } + ["max"]

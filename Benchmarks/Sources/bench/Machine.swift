@@ -2,7 +2,7 @@
 
 import Foundation
 
-/// The machine that the figures were measured on.
+/// The machine on which the figures were measured.
 struct Machine: Encodable {
     let system: String
     let processor: String
@@ -18,7 +18,7 @@ struct Machine: Encodable {
         toolchain = Self.output(of: ["swift", "--version"]).split(separator: "\n").first.map(String.init) ?? "unknown"
     }
 
-    /// The output of a command; empty if the command cannot be run.
+    /// Returns the output of a command; empty if the command cannot be run.
     private static func output(of command: [String]) -> String {
         let process = Process()
         process.executableURL = URL(filePath: "/usr/bin/env")

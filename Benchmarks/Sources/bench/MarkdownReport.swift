@@ -2,7 +2,7 @@
 
 import Judging
 
-/// The tables of a run, as the documentation shows them.
+/// Writes the tables of a run for the documentation.
 enum MarkdownReport {
     static func text(_ report: Report) -> String {
         var lines = [
@@ -32,7 +32,7 @@ enum MarkdownReport {
         ]
     }
 
-    /// The middle half of the rounds, where the figure alone would say more than is known.
+    /// Returns the middle half of the rounds, if the figure without it would look too exact.
     private static func openSpread(_ line: Report.Line) -> String {
         guard line.verdict == .notJudged || line.verdict == .disturbed, let spread = line.spread else { return "" }
         return " (\(decimal(spread[0])) to \(decimal(spread[1])))"
@@ -40,6 +40,6 @@ enum MarkdownReport {
 }
 
 extension Report {
-    /// On what machine the figures were measured, and when.
+    /// The machine on which the figures were measured, and the date.
     var heading: String { "\(machine.text); \(date)\(isQuick ? "; a quick run" : ""). \(distance)" }
 }

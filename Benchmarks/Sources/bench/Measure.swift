@@ -3,7 +3,7 @@
 import ArgumentParser
 import Foundation
 
-/// Measures, prints a line as soon as a case is measured, and judges.
+/// Measures the cases, prints a line for each when it is measured, and judges them.
 struct Measure: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "measure",
@@ -43,9 +43,9 @@ struct Measure: ParsableCommand {
         print("\n" + outcomes.summary)
         throw ExitCode(outcomes.exitCode)
     }
-    /// Where the code and the memory of a process lie is chance, and can cost one side a fifth for
-    /// as long as the process lives. So a case whose bar does not hold in this one is measured in
-    /// others, too; all rounds count.
+    /// Measures a case. The addresses of a process's code and memory depend on chance, and can cost
+    /// one side a fifth for the whole life of the process. If the bar of a case does not hold in
+    /// this process, the case is also measured in other processes. All rounds count.
     private func outcome(
         of measured: Case,
         _ effort: Effort,
@@ -54,7 +54,7 @@ struct Measure: ParsableCommand {
         var rounds = measured.run(effort, &distance)
         var outcome = Outcome(of: measured, rounds)
         for _ in 0..<effort.extensions where outcome.isOpen {
-            // It takes the distance at its beginning for the least.
+            // The distance that is found at the start counts as the smallest one.
             _ = distance.settle()
             try RoundsElsewhere.add(measured.name, isQuick: options.quick, to: &rounds)
             outcome = Outcome(of: measured, rounds)

@@ -3,12 +3,12 @@
 import CReference
 import ConcurrentObserve
 
-/// Heap per observation and per property.
+/// Measures the heap memory of an observation and of a property.
 enum MemorySuite {
     static let cases = [perObservation, propertyObject, perProperty]
 
-    /// Token, closure storage and share of the table; the counters, which are the closures'
-    /// contexts, exist before.
+    /// The token, the closure's storage and a share of the table. The counters, which are the
+    /// contexts of the closures, exist before.
     private static let perObservation = Case(
         name: "registry.observe.bytes-per-observation",
         unit: .bytes,
@@ -25,7 +25,7 @@ enum MemorySuite {
             ConcurrentObserveDiagnostics.drain()
             let before = creference_heap_bytes()
             for counter in counters { tokens.append(registry.observe { event in counter.value &+= event }) }
-            // Frees the tables that were outgrown.
+            // Frees the tables that became too small.
             ConcurrentObserveDiagnostics.drain()
             let bytes = Double(creference_heap_bytes() - before) / Double(count)
             withExtendedLifetime((registry, counters, tokens)) {}
@@ -33,7 +33,7 @@ enum MemorySuite {
         })
     }
 
-    /// The bytes that the allocator has given the object itself.
+    /// The bytes that the allocator has given to the object itself.
     private static let propertyObject = Case(
         name: "property.init.object-bytes",
         unit: .bytes,
@@ -49,7 +49,7 @@ enum MemorySuite {
         })
     }
 
-    /// Everything: what the heap grows by, the allocator's own words included.
+    /// The growth of the heap, including the words of the allocator.
     private static let perProperty = Case(
         name: "property.init.bytes-per-property",
         unit: .bytes,

@@ -3,14 +3,14 @@
 import CReference
 import ConcurrentObserve
 
-/// One million observers on one registry.
+/// Measures one million observers of one registry.
 enum MillionSuite {
     static let cases = [registered, notified]
 
     private static let count = 1_000_000
 
-    /// Each round first touches the memory that the round before has returned to the system: up to
-    /// a third of the time is its page faults.
+    /// Each round first uses memory that the previous round has returned to the system. Up to a
+    /// third of the time are its page faults.
     private static let registered = Case(
         name: "registry.observe.1000000-observers",
         unit: .seconds,

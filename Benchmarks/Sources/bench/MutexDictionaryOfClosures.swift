@@ -2,15 +2,15 @@
 
 import Synchronization
 
-/// The usual way to register and to cancel: closures in a dictionary behind a mutex, by a number
-/// that a token has.
+/// The usual way to register and to cancel: a dictionary of closures behind a mutex. A token has
+/// the number of its closure.
 final class MutexDictionaryOfClosures: Sendable {
     private struct State {
         var next = 0
         var closures: [Int: @Sendable (Int) -> Void] = [:]
     }
 
-    /// Removes its closure once: when it is cancelled, or dropped.
+    /// Removes its closure once, when it is cancelled or released.
     final class Token: Sendable {
         private let list: MutexDictionaryOfClosures
         private let number: Int
@@ -20,7 +20,7 @@ final class MutexDictionaryOfClosures: Sendable {
         deinit { cancel() }
 
         func cancel() {
-            // Destroyed outside the lock.
+            // The closure is destroyed outside the lock.
             _ = list.state.withLock { $0.closures.removeValue(forKey: number) }
         }
     }

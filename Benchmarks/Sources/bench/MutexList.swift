@@ -2,8 +2,8 @@
 
 import Synchronization
 
-/// The usual way to do it: closures in an array behind a mutex; a notification copies the array and
-/// calls outside the lock.
+/// The usual way to notify: an array of closures behind a mutex. A notification copies the array,
+/// and calls the closures outside the lock.
 final class MutexList: Sendable {
     private let closures = Mutex<[@Sendable (Int) -> Void]>([])
 

@@ -3,9 +3,9 @@
 import ConcurrentObserve
 import Synchronization
 
-// Properties are compared with these classes. Each keeps a value in the standard library's mutex,
-// in a `let`. There is a class for each type instead of a generic one: so the compiler knows
-// everything about the layout.
+// Properties are compared with these classes. Each has a `let` with a value in the standard
+// library's mutex. There is a class for each type, and not a generic class, so that the compiler
+// knows the whole layout.
 
 final class MutexInt: Sendable {
     let value: Mutex<Int>
@@ -49,7 +49,7 @@ final class MutexLimits: Sendable {
     init(_ value: Limits) { self.value = Mutex(value) }
 }
 
-/// A place that stores one value after the other.
+/// An object that stores one value after the other.
 protocol Guarding: AnyObject, Sendable {
     associatedtype Value: Sendable
 
@@ -81,7 +81,7 @@ extension MutexLimits: Guarding {
     @inline(__always) func store(_ value: Limits) { self.value.withLock { $0 = value } }
 }
 
-/// A struct whose destruction may run code of the user's, for all that the library knows.
+/// A struct whose destruction may run user code, as far as the library knows.
 struct Limits: Sendable {
     let name: String
     let perMinute: Int
@@ -95,7 +95,7 @@ final class Object: Sendable {
     deinit { if number < 0 { print("an object of a negative number has died") } }
 }
 
-/// Bits that do not fit into a property itself.
+/// Plain bits that are too large for a property itself.
 struct Words: Sendable {
     let first: Int
     let others = (0, 0, 0, 0)

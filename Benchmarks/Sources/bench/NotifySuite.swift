@@ -3,7 +3,7 @@
 import CReference
 import ConcurrentObserve
 
-/// Notifications on one thread.
+/// Measures notifications on one thread.
 enum NotifySuite {
     static let cases = [
         empty,

@@ -5,13 +5,13 @@ import Dispatch
 import Observation
 import Synchronization
 
-/// Against the standard library's Observation, whose classes belong to one thread or actor at a
-/// time: it does less than a property does.
+/// Compares with the standard library's Observation, whose classes belong to one thread or actor at
+/// a time. It does less than a property.
 enum ObservationSuite {
     static let cases = [tracked, observations]
 
-    /// A change with one observer. Theirs is called before the change, once, and must be set up
-    /// again for the next.
+    /// A change with one observer. Their observer is called before the change and only once, and
+    /// must be registered again for the next change.
     private static let tracked = Case(name: "observation.set.1-observer", unit: .nanoseconds, bar: .setOfObservation) {
         effort in
         let (property, model) = (Observed(0), Model())
@@ -24,8 +24,8 @@ enum ObservationSuite {
         )
     }
 
-    /// From a change to the moment when a task has it from its sequence: one change at a time.
-    /// Theirs is made on the actor that owns it.
+    /// The time from a change until a task has received it from its sequence, one change at a time.
+    /// Their change is made on the actor that owns the object.
     private static let observations = Case(
         name: "observations.round-trip",
         unit: .nanoseconds,
@@ -62,7 +62,7 @@ private final class Listener: Sendable {
     private let signal = DispatchSemaphore(value: 0)
     private let task = Mutex<Task<Void, Never>?>(nil)
 
-    /// Returns when the sequence's present value, zero, has been delivered.
+    /// Starts the task. Returns when it has received the present value of the sequence, zero.
     init(_ listen: @escaping @Sendable (Listener) async -> Void) {
         task.withLock { [unowned self] in $0 = Task.detached { await listen(self) } }
         _ = wait(for: 0)
@@ -70,7 +70,7 @@ private final class Listener: Sendable {
 
     deinit { task.withLock { $0?.cancel() } }
 
-    /// The value to go on with. Relaxed: the semaphore orders.
+    /// The next value to send. Relaxed: the semaphore orders it.
     var next: Int { received.load(ordering: .relaxed) + 1 }
 
     func receive(_ value: Int) {
@@ -78,6 +78,8 @@ private final class Listener: Sendable {
         signal.signal()
     }
 
+    /// Waits until the task has received the value.
+    ///
     /// - Returns: Whether the value was delivered within a second.
     func wait(for value: Int) -> Bool {
         while signal.wait(timeout: .now() + 1) == .success {
@@ -92,8 +94,8 @@ private actor Domain {
     static let shared = Domain()
 }
 
-/// Observation's sequence must not be used across domains: it tracks anew when a change is about to
-/// be made, and would miss the change itself.
+/// Observation's sequence must not be used across isolation domains. It begins to track again when
+/// a change is about to be made, and would miss the change itself.
 @Domain @Observable
 private final class DomainModel {
     var value = 0

@@ -22,7 +22,7 @@ struct Options: ParsableArguments {
 
     mutating func validate() throws {
         if let only, only.isEmpty { throw ValidationError("--only needs a part of the cases' names") }
-        // Before the measurements, not after them: a file that cannot be written is a mistake in
+        // This is checked before the measurements: a file that cannot be written is a mistake in
         // the command line.
         for file in [json, markdown].compactMap({ $0 })
         where !FileManager.default.createFile(atPath: file, contents: nil) {

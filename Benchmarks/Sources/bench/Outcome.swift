@@ -7,7 +7,7 @@ struct Outcome {
     let name: String
     let unit: Case.Unit
     let bound: Double?
-    /// Why there is no bound.
+    /// The reason why there is no bound.
     let why: String?
     let judgement: Judgement
 
@@ -19,7 +19,7 @@ struct Outcome {
 
     var ratio: Double? { judgement.reference == nil ? nil : judgement.figure }
 
-    /// Whether more rounds might say something else.
+    /// Whether more rounds might change the verdict.
     var isOpen: Bool {
         switch judgement.verdict {
         case .notJudged, .disturbed, .fallsShort: true

@@ -3,7 +3,7 @@
 import CReference
 import ConcurrentObserve
 
-/// Observers of paths, beside observers of the property that the path leads to.
+/// Measures observers of paths. The reference observes the property to which the path leads.
 enum PathSuite {
     static let cases = [oneStep, threeSteps, replacement, bytesPerStep]
 
@@ -15,8 +15,10 @@ enum PathSuite {
         cars.garage.observe(\.car.engine.rpm) { change in counter.value &+= change.new }
     }
 
-    /// - Parameter observe: Its closure is a literal, as the reference's: one that is handed round
-    ///   is called through a thunk.
+    /// Returns a case for a change of the last property.
+    ///
+    /// - Parameter observe: Its closure is a literal, as the reference's is. A closure that is
+    ///   passed on would be called through a thunk.
     private static func leaf(
         _ name: String,
         _ bar: Bar,
@@ -40,7 +42,7 @@ enum PathSuite {
         }
     }
 
-    /// The middle step is replaced, back and forth.
+    /// Replaces the middle step by another one, and back.
     private static let replacement = Case(
         name: "path.replace.middle-of-3",
         unit: .nanoseconds,
@@ -63,8 +65,8 @@ enum PathSuite {
         })
     }
 
-    /// The bytes that a path of three steps takes beyond a path of two, where every property on the
-    /// way is already observed.
+    /// The additional bytes of a path of three steps, compared with a path of two. Every property
+    /// on the path is already observed.
     private static let bytesPerStep = Case(
         name: "path.observe.bytes-per-step",
         unit: .bytes,
@@ -85,8 +87,8 @@ enum PathSuite {
         })
     }
 
-    /// The heap in use, in bytes, once what has ended is gone: the end of a path retires the
-    /// observers that it had.
+    /// Returns the heap in use in bytes, after the memory of ended observations is freed: the end
+    /// of a path retires its observers.
     private static func settledHeap() -> Double {
         var heap = 0
         repeat {

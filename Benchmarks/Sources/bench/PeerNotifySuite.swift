@@ -4,7 +4,7 @@ import ConcurrentObserve
 import Foundation
 import OpenCombine
 
-/// Notification by what is used for it elsewhere.
+/// Measures the ways to notify that other programs use.
 enum PeerNotifySuite {
     static let cases = [
         combine(1, .notifyOneOfCombine), combine(10, .notifyTenOfCombine), combine(100, .notifyHundredOfCombine),
@@ -22,7 +22,7 @@ enum PeerNotifySuite {
         versus("notificationcenter.notify.\(count)-observers", count, bar) { ObservedCenter(count).notify }
     }
 
-    /// The caller awaits each notification, as an actor demands of it.
+    /// Returns a case in which the caller awaits each notification, because an actor requires it.
     private static func actor(_ count: Int) -> Case {
         versus("actor.notify.\(count)-observers", count, .notifyOfActor) { ActorList(count).notify }
     }
@@ -46,7 +46,7 @@ enum PeerNotifySuite {
     }
 }
 
-/// A subject with sinks, each with a counter of its own.
+/// A subject with sinks. Each sink has its own counter.
 private final class ObservedSubject {
     private let subject = PassthroughSubject<Int, Never>()
     private var sinks: [AnyCancellable] = []
@@ -64,8 +64,8 @@ private final class ObservedSubject {
     }
 }
 
-/// A notification center with observers, each with a counter of its own. It carries no value: less
-/// than the others do.
+/// A notification center with observers. Each observer has its own counter. The notifications have
+/// no value, so the center does less than the others.
 private final class ObservedCenter {
     private let center = NotificationCenter()
     private let name = Notification.Name("changed")
@@ -88,7 +88,7 @@ private final class ObservedCenter {
     }
 }
 
-/// Closures that an actor holds and calls.
+/// An actor that holds closures and calls them.
 private final class ActorList {
     private actor Observers {
         private let closures: [@Sendable (Int) -> Void]

@@ -5,16 +5,16 @@ import Judging
 
 /// An operation that the library and the programs in `Peers` measure by the same rules.
 struct PeerOperation {
-    /// As the programs know it.
+    /// The name of the operation in the programs.
     let name: String
     let threads: Int
-    /// Observers, where the operation has some.
+    /// The number of observers, if the operation has some.
     let live: Int
-    /// As the table shows it.
+    /// The title of the operation in the table.
     let title: String
-    /// The figure that stands for the rounds.
+    /// Chooses the figure from the rounds.
     var summary = Summary.median
-    /// One body for each thread, over new objects.
+    /// Makes new objects, and returns one body for each thread.
     private let bodies: @Sendable () -> [@Sendable (_ times: Int) -> Void]
 
     static let all =
@@ -22,13 +22,13 @@ struct PeerOperation {
         + [0, 100, 10_000].map(connect) + sets + reads(1, "") + reads(2, ", two threads")
         + transactions(1, "") + transactions(2, ", two threads")
 
-    /// One round of ours.
+    /// Measures one round of ours.
     func measure(_ times: Int) -> [ThreadRun] {
-        // An exclusive or of all numbers may come to 0.
+        // The exclusive or of all numbers may be 0.
         Counter.watched(title, areCalled: false, prepare: bodies, measure: { runTogether(times, $0) })
     }
 
-    /// One round as a program is asked for it.
+    /// Returns the request with which a program measures one round.
     func request(_ times: Int) -> String { "\(name) \(threads) \(live) \(times)" }
 
     // MARK: Ours
@@ -47,7 +47,8 @@ struct PeerOperation {
         }
     }
 
-    /// A compiler that has seen one kind of observer can inline it. A service has several.
+    /// If the compiler has seen only one kind of observer, it can inline it. A service has several
+    /// kinds.
     private static let threeKinds = PeerOperation(
         name: "notify-3-kinds",
         threads: 1,

@@ -4,17 +4,19 @@ import ArgumentParser
 import Foundation
 import Judging
 
-/// A program that measures a peer: a request is a line of its input, the figures are a line of its
-/// output.
+/// A program that measures a peer. A request is a line of its input, and the figures are a line of
+/// its output.
 ///
-/// It waits between its rounds. The programs keep what has been compiled and allocated, so that
-/// their rounds can alternate with ours.
+/// The program waits between its rounds. It keeps compiled code and memory, so the rounds of both
+/// sides can alternate.
 final class PeerProgram {
     let title: String
     private let process = Process()
     private let requests = Pipe()
     private let answers: UnsafeMutablePointer<FILE>
 
+    /// Starts the program.
+    ///
     /// - Parameter argument: `TITLE=COMMAND`.
     init(_ argument: String) throws {
         let parts = argument.split(separator: "=", maxSplits: 1)
@@ -28,14 +30,14 @@ final class PeerProgram {
         try process.run()
     }
 
-    /// The end of its input ends the program.
+    /// The program ends when its input ends.
     deinit {
         try? requests.fileHandleForWriting.close()
         process.waitUntilExit()
         fclose(answers)
     }
 
-    /// One round; nil if the peer has no such operation.
+    /// Measures one round. Returns nil if the peer has no such operation.
     func measure(_ operation: PeerOperation, _ times: Int) throws -> [ThreadRun]? {
         let request = Data((operation.request(times) + "\n").utf8)
         var line = [CChar](repeating: 0, count: 1024)

@@ -4,7 +4,7 @@ import ArgumentParser
 import Foundation
 import Judging
 
-/// Measures the library and the programs in `Peers`, round by round in turn.
+/// Measures the library and the programs in `Peers`. Their rounds alternate.
 struct Peers: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Compare with libraries of other languages; Scripts/bench-peers.sh builds their programs.",
@@ -26,7 +26,8 @@ struct Peers: ParsableCommand {
     private typealias Side = (_ operation: PeerOperation, _ times: Int) throws -> [ThreadRun]?
 
     func run() throws {
-        // A program that has ended is an error when it is asked, not a signal.
+        // If a program has ended, the next request fails with an error, and no signal ends this
+        // process.
         signal(SIGPIPE, SIG_IGN)
         let programs = try programs.map(PeerProgram.init)
         let titles = programs.map(\.title)
@@ -47,7 +48,7 @@ struct Peers: ParsableCommand {
         try Data((report.heading + "\n\n" + table.markdown).utf8).write(to: URL(filePath: markdown))
     }
 
-    /// The result of each side's rounds; nil if the side has no such operation.
+    /// Returns the result of each side's rounds; nil for a side that has no such operation.
     private func measure(
         _ operation: PeerOperation,
         _ sides: [Side],
@@ -58,7 +59,8 @@ struct Peers: ParsableCommand {
         var rounds = sides.map { _ in Rounds() }
         for round in 0..<effort.rounds {
             let isSettled = distance.settle()
-            // Another side begins each time, so that a drift favours none.
+            // Each time another side is the first, so that a slow change of the machine favours
+            // none.
             for index in sides.indices.map({ ($0 + round) % sides.count }) {
                 guard let times = times[index] else { continue }
                 let sample = try sample(operation) { try sides[index](operation, times)! }
@@ -68,15 +70,16 @@ struct Peers: ParsableCommand {
         return zip(times, rounds).map { $0 == nil ? nil : Judgement(of: $1, operation.summary, bound: nil) }
     }
 
-    /// Threads that did not run at once measure something else. A thread alone is disturbed only in
-    /// its time, which is what the rounds are for.
+    /// Runs a round, and returns its sample. If threads did not run at the same time, they have
+    /// measured something else. With one thread, a disturbance only changes the time, and several
+    /// rounds show that.
     private func sample(_ operation: PeerOperation, _ run: () throws -> [ThreadRun]) rethrows -> Sample {
         if operation.threads == 1 { return try Sample(Sample(of: run()).figure) }
         return try .undisturbed { try Sample(of: run()) }
     }
 
-    /// Returns how many operations make a round of some milliseconds. Runs some operations first
-    /// that are not counted, in which a virtual machine compiles.
+    /// Returns the number of operations for a round of some milliseconds. First runs some
+    /// operations that are not counted, in which a virtual machine compiles.
     private func timesOfRound(_ operation: PeerOperation, _ side: Side, _ effort: Effort) throws -> Int? {
         let least = 8e6 / Double(effort.divisor)
         var (times, unkept) = (100, 10)

@@ -3,9 +3,9 @@
 import ConcurrentObserve
 import Synchronization
 
-/// Dining philosophers: a seat's sight is derived of two forks, a fork of the two seats beside it.
-/// Two threads take seats at random, eat, and leave. The other side has the same derived values,
-/// and locks of its own in the place of commits: three seats', in order.
+/// Measures dining philosophers. Each seat has a derived value of two forks, and each fork one of
+/// the two seats next to it. Two threads choose seats at random, eat, and leave. The other side has
+/// the same derived values, and has locks instead of commits: those of three seats, in order.
 enum PhilosopherSuite {
     static let cases = [16, 32].map(competition)
 
@@ -27,7 +27,7 @@ enum PhilosopherSuite {
         }
     }
 
-    /// A thread that tries to eat at one seat after the other.
+    /// Makes a thread that tries to eat at one seat after the other.
     private static func player(
         _ table: Table,
         _ seed: UInt64,
@@ -37,7 +37,7 @@ enum PhilosopherSuite {
             var state = seed
             var meals = 0
             for _ in 0..<times {
-                // The generator of MMIX (Knuth, The Art of Computer Programming, 3.3.4).
+                // The random numbers of MMIX (Knuth, The Art of Computer Programming, 3.3.4).
                 state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
                 if eat(table)(Int(state >> 33) % table.seats.count) { meals += 1 }
             }
@@ -56,7 +56,8 @@ enum PhilosopherSuite {
 
         init(_ count: Int) {
             let seats = (0..<count).map { _ in Observed(false) }
-            // 0: the fork is free; 1 and 2: the seat before it, or behind it, has it.
+            // 0 means that the fork is free. 1 and 2 mean that the seat before it or after it has
+            // it.
             let forks = (0..<count).map { index in
                 Derived(seats[index], seats[(index + 1) % count]) { before, behind in before ? 1 : behind ? 2 : 0 }
             }

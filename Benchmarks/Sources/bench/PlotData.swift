@@ -2,8 +2,8 @@
 
 import Foundation
 
-/// The data of the plots, a file each, as the scripts in `Plots` read them: columns that tabulators
-/// part, `NaN` where nothing was measured.
+/// Writes the data of the plots, with one file for each, as the scripts in `Plots` read them:
+/// columns separated by tabulators, and `NaN` where nothing was measured.
 enum PlotData {
     static func write(_ report: Report, to folder: URL) throws {
         try write(cost(report), to: folder.appending(path: "cost.tsv"))
@@ -11,7 +11,7 @@ enum PlotData {
         try write(threads(report), to: folder.appending(path: "threads.tsv"))
     }
 
-    /// Nanoseconds of a notification against its observers.
+    /// Returns the nanoseconds of a notification over the number of its observers.
     private static func cost(_ report: Report) -> [[String]] {
         let peers = ["mutex", "opencombine", "notificationcenter", "actor"]
         let rows = [1, 10, 100, 10_000].map { count in
@@ -27,7 +27,7 @@ enum PlotData {
         ] + rows + [last]
     }
 
-    /// Nanoseconds against one over the part that took longer.
+    /// Returns the nanoseconds over one divided by the share of operations that took longer.
     private static func latency(_ report: Report) -> [[String]] {
         let heading = ["tail"] + report.latencies.map(\.situation)
         let percentiles = report.latencies.first?.percentiles.map(\.percentile) ?? []
@@ -37,7 +37,7 @@ enum PlotData {
             }
     }
 
-    /// How many times longer a notification takes on two threads than on one.
+    /// Returns by what factor a notification takes longer on two threads than on one.
     private static func threads(_ report: Report) -> [[String]] {
         let shared = report.outcome("registry.notify.growth-on-2-threads")
         let own = report.outcome("registry.notify.growth-on-2-threads-own-registries")
@@ -60,7 +60,7 @@ enum PlotData {
 }
 
 extension Report {
-    /// The line of a case, if it was measured, and not disturbed in every round: a plot does not
-    /// show that.
+    /// Returns the line of a case. Returns nil if the case was not measured, or if all rounds were
+    /// disturbed, because a plot does not show that.
     fileprivate func outcome(_ name: String) -> Line? { outcomes.first { $0.name == name && !$0.isDisturbed } }
 }

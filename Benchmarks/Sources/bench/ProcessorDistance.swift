@@ -5,26 +5,27 @@ import Foundation
 import Judging
 import Synchronization
 
-/// How far two processors are from each other: how long a cache line takes from one to the other
-/// and back.
+/// Measures the distance of two processors: the time in which a cache line goes from one to the
+/// other and back.
 ///
-/// The host of a virtual machine moves its processors. On one chiplet a line took 80 ns, on two
-/// 380, for seconds on end; what one thread allocates and another frees took three times as long
-/// then. So all rounds are of one distance, the least that was seen.
+/// The host of a virtual machine moves its processors. On one chiplet a line took 80 ns, on two 380
+/// ns, for seconds. Memory that one thread allocates and another frees took three times as long
+/// then. All rounds are therefore made at one distance, the smallest that was seen.
 struct ProcessorDistance {
-    /// Nanoseconds.
+    /// The smallest distance so far, in nanoseconds.
     private var least = look(until: 0)
-    /// How long rounds have waited, in all, and may wait.
+    /// The time that rounds have waited so far. `patience` is its limit.
     private var waited = Duration.zero
     private let patience: Duration
-    /// How many times the least they may be. On one chiplet it was up to 1.7, on two from 4.
+    /// The factor by which the distance may exceed the smallest one. On one chiplet it was up to
+    /// 1.7, on two it was 4 or more.
     private static let tolerance = 3.0
 
     init(_ effort: Effort) { patience = .seconds(60 / effort.divisor) }
 
-    /// Waits until the processors are about as near each other as they have ever been.
+    /// Waits until the processors are about as near as they have ever been.
     ///
-    /// - Returns: False if they did not come near in time.
+    /// - Returns: False if this took too long.
     mutating func settle() -> Bool {
         while true {
             let now = Self.look(until: least * Self.tolerance)
@@ -37,8 +38,8 @@ struct ProcessorDistance {
         }
     }
 
-    /// The least of four looks: one that is disturbed takes longer, never less. Fewer if one is as
-    /// near as asked for.
+    /// Returns the smallest of four measurements. A disturbed one is longer, never shorter. Returns
+    /// early if one is as short as `near`.
     private static func look(until near: Double) -> Double {
         var least = look()
         for _ in 1..<4 where least > near { least = min(least, look()) }
@@ -49,24 +50,24 @@ struct ProcessorDistance {
         let (line, left) = (Line(), DispatchGroup())
         let times = 1_000
         DispatchQueue.global().async(group: left) { for step in 0...times { line.pass(from: 2 * step + 1) } }
-        // The other thread is there.
+        // The other thread has arrived.
         line.pass(from: 0)
         let time = nanoseconds { for step in 1...times { line.pass(from: 2 * step) } }
         left.wait()
         return time / Double(times)
     }
 
-    /// A number that two threads raise in turn.
+    /// A number that two threads increment alternately.
     private final class Line: Sendable {
         private let number = Atomic(0)
 
-        /// Waits for the number, and adds one. Acquire and release: the hand over is what is
-        /// measured; nothing else is published.
+        /// Waits for the number, and adds one. Acquire and release: the handover itself is
+        /// measured, and nothing else is published.
         func pass(from expected: Int) {
             var spins = 0
             while number.load(ordering: .acquiring) != expected {
                 spins += 1
-                // The other may have no processor.
+                // The other thread may have no processor.
                 if spins.isMultiple(of: 10_000) { sched_yield() }
             }
             number.store(expected + 1, ordering: .releasing)

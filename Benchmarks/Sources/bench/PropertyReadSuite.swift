@@ -3,8 +3,8 @@
 import ConcurrentObserve
 import Judging
 
-/// Reads of a property, against those of a value behind a mutex, on one thread and on two that
-/// contend.
+/// Measures reads of a property. The reference reads a value behind a mutex. The reads are made on
+/// one thread, and on two that contend.
 enum PropertyReadSuite {
     static let cases =
         reads("int", .read, .readOnTwoThreads, beside: quickReads, Ints())
@@ -12,13 +12,15 @@ enum PropertyReadSuite {
         + reads("heap-string", .readFromHeap, .readFromHeapOnTwoThreads, beside: copies, Strings(heapString))
         + [lentString, lentKibibyte, part]
 
-    /// A round of reads beside another thread: long enough for threads to meet, also in a quick
-    /// run, and too short for the system to take the processor away each time.
+    /// The number of reads in a round with another thread. The round is long enough for the threads
+    /// to meet, also in a quick run, and too short for the system to take the processor away each
+    /// time.
     private static let (quickReads, copies) = (200_000, 20_000)
 
     static var heapString: String { String(repeating: "sixteen and more", count: 2) }
 
-    /// Two threads that copy a value count its references in one word. Borrowing it counts nothing.
+    /// Two threads that copy a value count its references in one word. If they borrow the value,
+    /// they count nothing.
     private static let lentString = Case(
         name: "property.lend.heap-string-2-threads",
         unit: .nanoseconds,
@@ -33,8 +35,7 @@ enum PropertyReadSuite {
         )
     }
 
-    /// How many times longer a thread takes to borrow a large value when another thread does so,
-    /// too.
+    /// The factor by which borrowing a large value takes longer if another thread borrows it, too.
     private static let lentKibibyte = Case(
         name: "property.lend.kibibyte-growth-on-2-threads",
         unit: .growth,
@@ -50,8 +51,8 @@ enum PropertyReadSuite {
         return Case.Sides(ours: { growth(of: lend, quickReads) })
     }
 
-    /// How many times longer a thread takes to read a part of a value that counts references when
-    /// another thread does so, too.
+    /// The factor by which reading a part of a value that counts references takes longer if another
+    /// thread reads it, too.
     private static let part = Case(
         name: "property.part.growth-on-2-threads",
         unit: .growth,
@@ -110,14 +111,14 @@ enum PropertyReadSuite {
 
 private typealias Kibibyte = InlineArray<128, Int>
 
-/// Loops of reads, one for each side.
+/// The loops of reads, one for each side.
 private struct Reads: Sendable {
     typealias Loop = @Sendable (Int) -> Void
     let ours: Loop
     let reference: Loop
 }
 
-/// Reads of one kind of value in both forms.
+/// Reads one kind of value in both forms.
 private protocol Reading {
     var singly: Reads { get }
     var inLoop: Reads { get }

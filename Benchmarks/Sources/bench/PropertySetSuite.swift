@@ -3,8 +3,8 @@
 import ConcurrentObserve
 import OpenCombine
 
-/// Changes of a property, on one thread: against stores behind a mutex, and, observed, against
-/// OpenCombine's subject.
+/// Measures changes of a property on one thread. The reference stores behind a mutex. If the
+/// property is observed, the reference is OpenCombine's subject.
 enum PropertySetSuite {
     static let cases = [
         unobserved("property.set.int", setSingly, setSingly),
@@ -55,7 +55,8 @@ enum PropertySetSuite {
         }
     }
 
-    /// One observer that adds the new value to a counter, as the one sink does.
+    /// Returns a case with one observer that adds the new value to a counter. The reference has one
+    /// sink that does the same.
     private static func observed(
         _ name: String,
         _ set: @escaping @Sendable (Observed<Int>, Int) -> Void,
@@ -79,7 +80,8 @@ enum PropertySetSuite {
         }
     }
 
-    /// Beside a registry's notification of as many, closures of three kinds in turn on both sides.
+    /// Returns a case with this number of observers. The reference is a registry's notification of
+    /// as many. Both sides have three kinds of closures.
     private static func manyObserved(_ count: Int) -> Case {
         Case(name: "property.set.\(count)-observers", unit: .nanoseconds, bar: .setManyObserved) { effort in
             let property = Observed(0)
@@ -109,8 +111,9 @@ enum PropertySetSuite {
         )
     }
 
-    /// Values with references, two in turn or a fresh one for each change. With what retiring costs
-    /// the setting thread: it waits for the reclamation thread when too much is pending.
+    /// Returns a case for values with references, two that alternate or a new one for each change.
+    /// It includes the cost of retiring for the setting thread, which waits for the reclamation
+    /// thread if too many items are pending.
     @inline(__always)
     private static func set<Reference: Guarding>(
         _ what: String,
@@ -128,8 +131,8 @@ enum PropertySetSuite {
         }
     }
 
-    /// The reclamation thread's processor time for each change of a value that the changing thread
-    /// releases itself: they once woke and delayed each other.
+    /// The processor time of the reclamation thread for each change of a value that the changing
+    /// thread itself releases. Once the two threads woke and delayed each other.
     private static let reclamation = Case(
         name: "property.set.array-on-the-reclamation-thread",
         unit: .nanoseconds,
@@ -149,8 +152,8 @@ enum PropertySetSuite {
         })
     }
 
-    /// Nanoseconds that `body` takes; what it has left to the library's threads is done before the
-    /// return.
+    /// Returns the nanoseconds that `body` takes. Waits until the library's threads have done the
+    /// remaining work.
     private static func retiring(_ body: () -> Void) -> Double {
         let time = nanoseconds(body)
         ConcurrentObserveDiagnostics.drain()

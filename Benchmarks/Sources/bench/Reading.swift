@@ -4,10 +4,10 @@ import CReference
 import ConcurrentObserve
 
 // The same reads of a property and of a value behind a mutex, in two forms: one read in a function
-// of its own, which is called in a loop, and a loop into which the reads are inlined. The mutex is
-// faster in the one, or in the other, as the compiler places the code; a bar must hold in both.
+// that a loop calls, and a loop into which the reads are inlined. The mutex is faster in one form
+// or in the other, depending on how the compiler places the code. A bar must hold in both.
 
-/// Uses a result, so that computing it is not optimised away.
+/// Uses a result, so that the compiler does not remove the code that computes it.
 @inline(never)
 func consume(_ result: Int) { creference_consume(result) }
 

@@ -4,11 +4,12 @@ import ConcurrentObserve
 import Foundation
 import OpenCombine
 
-/// Registering and cancelling.
+/// Measures registering and cancelling.
 enum RegistrationSuite {
     static let cases = [pair, versusCombine, versusCenter] + [0, 100, 10_000].map(versusDictionary)
 
-    /// A pair among 100,000 live observations, compared with one among 100.
+    /// Returns a case for a pair among 100,000 live observations. The reference is a pair among
+    /// 100.
     private static let pair = Case(
         name: "registry.observe+cancel.100000-live-versus-100",
         unit: .nanoseconds,
@@ -17,7 +18,7 @@ enum RegistrationSuite {
         callsObservers: false
     ) { effort in
         let (many, few) = (ObservedCounters(100_000), ObservedCounters(100))
-        // Enough that the larger registry, too, outgrows its table in every round.
+        // The larger registry, too, grows out of its table in every round.
         let pairs = 200_000
         return Case.Sides(
             ours: { perPair(many.registry, pairs) },
@@ -81,7 +82,7 @@ enum RegistrationSuite {
         )
     }
 
-    /// Beside closures in a dictionary behind a mutex.
+    /// Returns a case whose reference is a dictionary of closures behind a mutex.
     private static func versusDictionary(live: Int) -> Case {
         Case(
             name: "dictionary.observe+cancel.\(live)-live",

@@ -21,7 +21,7 @@ struct Report: Encodable {
         let reference: Double?
         let ratio: Double?
         let bound: Double?
-        /// Why there is no bound.
+        /// The reason why there is no bound.
         let why: String?
         let spread: [Double]?
         let rounds: Int
@@ -29,8 +29,7 @@ struct Report: Encodable {
         let verdict: Verdict
     }
 
-    /// All rounds of one situation together, in nanoseconds from the moment when an operation was
-    /// due.
+    /// All rounds of one situation, in nanoseconds from the moment when an operation was due.
     struct Tail: Encodable {
         let situation: String
         let count: UInt64
@@ -97,6 +96,6 @@ extension Report.Tail {
         }
     }
 
-    /// Nanoseconds within which so many in a hundred were done.
+    /// Returns the nanoseconds within which this percentage of the operations ended.
     func value(_ percentile: Double) -> UInt64? { percentiles.first { $0.percentile == percentile }?.nanoseconds }
 }

@@ -4,7 +4,7 @@ import ArgumentParser
 import Foundation
 import Judging
 
-/// Measures one case, and prints its rounds: what `Measure` asks of another process.
+/// Measures one case, and prints its rounds. `Measure` runs it in another process.
 struct RoundsElsewhere: ParsableCommand {
     static let configuration = CommandConfiguration(commandName: "rounds", shouldDisplay: false)
 
@@ -20,7 +20,7 @@ struct RoundsElsewhere: ParsableCommand {
         print(measured.run(effort, &distance).text)
     }
 
-    /// Adds the rounds of a process of its own.
+    /// Adds the rounds that another process measures.
     static func add(_ name: String, isQuick: Bool, to rounds: inout Rounds) throws {
         let (process, output) = (Process(), Pipe())
         process.executableURL = URL(filePath: "/proc/self/exe")

@@ -4,13 +4,13 @@ import Judging
 import ConcurrentObserve
 import Foundation
 
-/// Costs that grow with the threads that have ever notified, and with the observers of a registry.
-/// Meant for larger machines than this one.
+/// Measures costs that grow with the number of threads that have ever notified, and with the number
+/// of a registry's observers. It is made for machines with more processors.
 enum ScalingSuite {
     static let cases = [1, 4, 16, 64].map(waiting) + [1_000, 10_000, 100_000].map(registering)
 
-    /// Waiting for the end of an observation looks at the record of every living thread that has
-    /// notified.
+    /// Returns a case for a wait for the end of an observation. It reads the record of every living
+    /// thread that has notified.
     private static func waiting(_ threads: Int) -> Case {
         Case(
             name: "token.cancelAndWait.beside-\(threads)-threads",
@@ -19,7 +19,7 @@ enum ScalingSuite {
             summary: .median,
             isLong: true
         ) { effort in
-            // With an observer, or a notification leaves no trace of its thread.
+            // Without an observer, a notification would make no record for its thread.
             let observed = ObservedCounters(1)
             let registry = observed.registry
             let idle = (0..<threads).map { _ in IdleThread(registry) }
@@ -34,8 +34,8 @@ enum ScalingSuite {
         }
     }
 
-    /// One registration more among so many: the tables' growth is part of it, and so is the end of
-    /// all.
+    /// Returns a case for one more registration among this number of observers. It includes the
+    /// growth of the tables, and the end of all.
     private static func registering(_ count: Int) -> Case {
         Case(
             name: "registry.observe.\(count)-observers",
@@ -53,14 +53,14 @@ enum ScalingSuite {
     }
 }
 
-/// A thread that has notified and lives on without doing anything.
+/// A thread that has notified, and then waits.
 private final class IdleThread {
     private let ends = DispatchSemaphore(value: 0)
     private let left = DispatchSemaphore(value: 0)
 
     init(_ registry: ObserverRegistry<Int>) {
         let notified = DispatchSemaphore(value: 0)
-        // A thread of its own: a queue's would run other blocks when it waits.
+        // It has its own thread. The thread of a queue would run other blocks while this one waits.
         let thread = Thread { [ends, left] in
             registry.notify(1)
             notified.signal()

@@ -5,10 +5,10 @@ import ConcurrentObserve
 import Foundation
 import Synchronization
 
-/// Sets properties for a long time, and watches the process's memory.
+/// Sets properties for a long time, and measures the process's memory.
 ///
-/// Two threads set values of each kind that is retired differently, a third reads what they set.
-/// After the first tenth of the time, memory may grow by so much at most.
+/// Two threads set values of each kind that is retired in another way, and a third one reads them.
+/// After the first tenth of the time, memory may grow only by a limited amount.
 struct Soak: ParsableCommand {
     static let configuration = CommandConfiguration(
         abstract: "Set properties for a long time: memory must stay flat.",
@@ -21,7 +21,7 @@ struct Soak: ParsableCommand {
     @Option(help: ArgumentHelp("How many sets there must be.", valueName: "count"))
     var sets = 100_000_000
 
-    /// In bytes, at rest.
+    /// The largest accepted growth in bytes, at rest.
     private static let mostGrowth = 4 << 20
 
     func run() throws {
@@ -42,7 +42,7 @@ struct Soak: ParsableCommand {
     }
 }
 
-/// Properties whose values are retired in each of the ways.
+/// The properties, whose values are retired in each of the ways.
 private final class SoakedProperties: Sendable {
     private let string = Observed(PropertyReadSuite.heapString)
     private let array = Observed([0])
@@ -52,7 +52,7 @@ private final class SoakedProperties: Sendable {
     private let sum = Atomic<Int>(0)
     private let isOver = Atomic<Bool>(false)
 
-    // Relaxed, all of this class: figures.
+    // Relaxed, all of this class: statistics.
     var count: Int { sum.load(ordering: .relaxed) }
 
     func run(for time: Duration) {
@@ -104,7 +104,7 @@ private final class SoakedObject: Sendable {
     deinit { consume(number) }
 }
 
-/// Larger than two words.
+/// A value that is larger than two words.
 private struct SoakedBox: Sendable {
     let words: (Int, Int, Int, Int, Int)
 

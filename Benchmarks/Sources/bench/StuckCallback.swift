@@ -3,7 +3,8 @@
 import ConcurrentObserve
 import Dispatch
 
-/// A callback that blocks until this object goes, and two registries: its own and another.
+/// A callback that blocks until this object is released, and two registries: its own and another
+/// one.
 final class StuckCallback {
     let registries = [ObserverRegistry<Int>(), ObserverRegistry<Int>()]
     private let gate = DispatchSemaphore(value: 0)

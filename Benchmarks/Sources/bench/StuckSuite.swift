@@ -6,7 +6,7 @@ import Dispatch
 import Glibc
 import Synchronization
 
-/// Everything else while one callback blocks: on its registry, and on another.
+/// Measures all other operations while one callback blocks, on its registry and on another one.
 enum StuckSuite {
     static let cases = [wait, destruction, growth]
 
@@ -31,7 +31,7 @@ enum StuckSuite {
         })
     }
 
-    /// The slowest of all, from the return of `cancel()` to the capture's `deinit`.
+    /// The longest time from the return of `cancel()` to the `deinit` of the capture.
     private static let destruction = Case(
         name: "token.cancel.destroyed-beside-stuck-callback",
         unit: .milliseconds,
@@ -54,8 +54,8 @@ enum StuckSuite {
         })
     }
 
-    /// Resident memory at the end less that before the very first round, with as many pairs on each
-    /// registry; the callback is stuck for ten seconds.
+    /// The growth of resident memory from before the very first round to the end, with the same
+    /// number of pairs on each registry. The callback blocks for ten seconds.
     private static let growth = Case(
         name: "registry.observe-cancel.growth-beside-stuck-callback",
         unit: .mebibytes,
@@ -99,7 +99,7 @@ private final class Capture: Sendable {
 }
 
 extension ObserverRegistry<Int> {
-    /// Apart, so that the caller keeps no reference to what the closure captures.
+    /// A function of its own, so that the caller keeps no reference to the captures of the closure.
     fileprivate func observe(watchedBy grave: Grave) -> ObservationToken {
         let capture = Capture(grave)
         return observe { _ in capture.touch() }

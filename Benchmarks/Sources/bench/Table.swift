@@ -2,7 +2,7 @@
 
 import Judging
 
-/// The table that the command prints, one line as soon as a case is measured.
+/// Prints the table of the command. A line is printed when its case is measured.
 struct Table {
     private let nameWidth: Int
     private static let columns = ["ours", "reference", "ratio", "bound", "spread", "verdict"]

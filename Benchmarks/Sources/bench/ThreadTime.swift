@@ -2,10 +2,10 @@
 
 import Foundation
 
-/// The processor time that threads of this process have used, by their names.
+/// Measures the processor time that threads of this process have used, by their names.
 enum ThreadTime {
-    /// Processor time of all threads of this name. NaN if there is none, or if the kernel does not
-    /// count it.
+    /// Returns the processor time of all threads with this name. Returns NaN if there is none, or
+    /// if the kernel does not count it.
     static func nanoseconds(of name: String) -> Double {
         let folder = URL(filePath: "/proc/self/task")
         let threads = (try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)) ?? []

@@ -8,19 +8,19 @@ import Synchronization
 /// Measures the cost of an operation on each of several threads at once, in nanoseconds. `bodies`
 /// has one body for each thread.
 ///
-/// All threads begin together, when the last one has arrived at the start. The first that has done
-/// `times` operations ends the run for all: threads that contend for a lock progress at different
-/// speeds, and the time in which only one of them runs does not count. The result is the time of
-/// all, divided by the operations done in it. On a busy machine the threads may run one after the
-/// other, and share nothing. Such a run is repeated a limited number of times, and marked as
-/// disturbed if that did not help. A short run is the least likely to be disturbed: a few
-/// milliseconds are enough.
+/// All threads begin together, when the last one has arrived at the start. The first thread that
+/// has done `times` operations ends the run for all. Threads that contend for a lock progress at
+/// different speeds, and the time in which only one of them runs does not count. The result is the
+/// time of all threads, divided by their operations in this time. On a busy machine the threads may
+/// run one after the other, and share nothing. Such a run is repeated a limited number of times,
+/// and marked as disturbed if that did not help. A short run is the least likely to be disturbed: a
+/// few milliseconds are enough.
 func nanosecondsPerOperation(_ times: Int, _ bodies: [@Sendable (_ times: Int) -> Void]) -> Sample {
     .undisturbed { Sample(of: runTogether(times, bodies)) }
 }
 
-/// Measures the cost of an operation while another thread does something else without a pause, as
-/// `nanosecondsPerOperation(_:_:)` measures.
+/// Measures the cost of an operation while another thread does other work without a pause. Measures
+/// like `nanosecondsPerOperation(_:_:)`.
 func nanosecondsPerOperation(
     _ times: Int,
     _ body: @escaping @Sendable (_ times: Int) -> Void,
@@ -29,8 +29,8 @@ func nanosecondsPerOperation(
     .undisturbed { Sample(ofFirst: runTogether(times, [body], beside: [other])) }
 }
 
-/// Runs threads that begin together, until the first has done `times` operations; returns the work
-/// of each. The threads in `others` do not end the run, however much they have done.
+/// Runs threads that begin together, until the first one has done `times` operations. Returns the
+/// work of each. The threads in `others` do not end the run.
 func runTogether(
     _ times: Int,
     _ bodies: [@Sendable (_ times: Int) -> Void],
@@ -38,7 +38,7 @@ func runTogether(
 ) -> [ThreadRun] {
     let (start, finish) = (StartingLine(bodies.count + others.count), FinishLine())
     let origin = ContinuousClock.now
-    // Several look at the finish line, and do not need to do so for each operation.
+    // Threads look at the finish only after a portion of operations.
     let portion = max(1, times / 100)
     let limits = bodies.map { ($0, times) } + others.map { ($0, Int.max) }
     let threads = limits.map { body, limit in
@@ -67,7 +67,7 @@ func runTogether(
 private final class FinishLine: Sendable {
     private let reached = Atomic<Bool>(false)
 
-    /// Relaxed: a portion more does no harm.
+    /// Relaxed: another portion does no harm.
     var isReached: Bool { reached.load(ordering: .relaxed) }
 
     func reach() { reached.store(true, ordering: .relaxed) }
@@ -78,8 +78,8 @@ private final class StartingLine: Sendable {
 
     init(_ count: Int) { missing = Atomic(count) }
 
-    /// Spins, so that all leave at the same moment; yields now and then, for the others may have no
-    /// processor yet.
+    /// Spins, so that all threads leave at the same moment. Sometimes yields, because the other
+    /// threads may have no processor yet.
     func wait() {
         missing.subtract(1, ordering: .acquiringAndReleasing)
         var spins = 0
@@ -90,7 +90,7 @@ private final class StartingLine: Sendable {
     }
 }
 
-/// A thread that yields the figures of its run.
+/// A thread that returns the figures of its run.
 private final class MeasuredThread {
     private let job: Job
     private var handle = pthread_t()

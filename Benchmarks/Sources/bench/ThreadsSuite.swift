@@ -5,14 +5,14 @@ import ConcurrentObserve
 import Judging
 import Synchronization
 
-/// One registry with one observer, notified on two threads at once.
+/// Measures one registry with one observer, notified on two threads at once.
 ///
-/// The observer adds to a tally of the thread, so that the threads share nothing but what the
+/// The observer adds to a tally of the thread. The threads therefore share only what the
 /// notification shares.
 enum ThreadsSuite {
     static let cases = [growth, growthOfOwnRegistries, growthOfMutex, versusMutex, besideChurn]
 
-    /// How many times longer a notification takes when two threads notify than when one does.
+    /// The factor by which a notification takes longer if two threads notify.
     private static let growth = Case(
         name: "registry.notify.growth-on-2-threads",
         unit: .growth,
@@ -28,7 +28,8 @@ enum ThreadsSuite {
         )
     }
 
-    /// Notifications where each thread has a registry of its own.
+    /// The factor by which a notification takes longer if two threads notify, and each has its own
+    /// registry.
     private static let growthOfOwnRegistries = Case(
         name: "registry.notify.growth-on-2-threads-own-registries",
         unit: .growth,
@@ -60,8 +61,8 @@ enum ThreadsSuite {
         )
     }
 
-    /// A notification while another thread registers and cancels on the registry, against one while
-    /// another thread is busy elsewhere.
+    /// A notification while another thread registers and cancels on the registry. The reference is
+    /// a notification while another thread is busy elsewhere.
     private static let besideChurn = Case(
         name: "registry.notify.beside-churn",
         unit: .nanoseconds,
@@ -81,15 +82,14 @@ enum ThreadsSuite {
             },
             reference: {
                 nanosecondsPerOperation(events, quiet.notify) { times in
-                    // Relaxed: nothing follows from it.
+                    // Relaxed: no thread reads anything because of it.
                     for _ in 0..<times { elsewhere.add(1, ordering: .relaxed) }
                 }
             }
         )
     }
 
-    /// How many times longer either thread's operation takes when both threads run than when one
-    /// does.
+    /// Returns a case for the factor by which an operation takes longer if two threads run.
     private static func growth(
         _ times: Int,
         _ first: @escaping @Sendable (Int) -> Void,

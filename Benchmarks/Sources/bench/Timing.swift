@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Nanoseconds that `body` takes.
+/// Returns the nanoseconds that `body` takes.
 @inline(never)
 func nanoseconds(_ body: () -> Void) -> Double {
     let clock = ContinuousClock()
@@ -10,18 +10,18 @@ func nanoseconds(_ body: () -> Void) -> Double {
     return Double(seconds) * 1e9 + Double(attoseconds) / 1e9
 }
 
-/// How long and how often to measure.
+/// Says how long and how often to measure.
 struct Effort {
-    /// Rounds of a case, before more are added because they do not suffice to judge it.
+    /// The number of rounds of a case, before more are added because these are too few to judge it.
     let rounds: Int
-    /// Times that as many rounds are added.
+    /// The number of times that as many rounds are added.
     let extensions: Int
-    /// Divides the work of a round.
+    /// The number by which the work of a round is divided.
     let divisor: Int
 
     static let full = Effort(rounds: 21, extensions: 3, divisor: 1)
     static let quick = Effort(rounds: 11, extensions: 1, divisor: 4)
 
-    /// The work of a round, `full` in a full run.
+    /// Returns the work of a round; `full` is the work in a full run.
     func work(_ full: Int) -> Int { max(1, full / divisor) }
 }

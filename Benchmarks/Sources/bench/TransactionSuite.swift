@@ -3,8 +3,8 @@
 import ConcurrentObserve
 import Synchronization
 
-/// Commits and snapshots of groups: on one thread beside one plain set and one read, and beside a
-/// writer against one mutex.
+/// Measures commits and snapshots of groups. On one thread, the references are one plain set and
+/// one read. With a writer, the reference is one mutex.
 enum TransactionSuite {
     static let cases = [
         commitOfTwo, commitOfMany, commitObserved, snapshotOfTwo, snapshotOfFour, snapshotOfMany, snapshotIntoArray,
@@ -42,7 +42,8 @@ enum TransactionSuite {
         )
     }
 
-    /// One observer of the group, beside one of each of two properties that are set one by one.
+    /// One observer of the group. The reference has one observer at each of two properties, which
+    /// are set one by one.
     private static let commitObserved = Case(
         name: "group.commit.2-observed",
         unit: .nanoseconds,
@@ -66,9 +67,9 @@ enum TransactionSuite {
         )
     }
 
-    // Beside one standalone read, in a function of its own, as `property.read.int` is measured.
-    // Reads that are inlined into a loop share work that the compiler moves out of it, which a read
-    // that stands alone has to do.
+    // The reference is one read in a function of its own, as `property.read.int` is measured. Reads
+    // that are inlined into a loop share work that the compiler moves out of the loop. A single
+    // read must do this work.
     private static let snapshotOfTwo = Case(name: "group.snapshot.2", unit: .nanoseconds, bar: .snapshot(of: 2)) {
         effort in
         let (first, second) = (Observed(0), Observed(0))
@@ -113,8 +114,8 @@ enum TransactionSuite {
         )
     }
 
-    /// Beside the same array, made of standalone reads: what a list's snapshot costs beyond the
-    /// array that it returns.
+    /// The reference is the same array, made of single reads. The figure is the cost of a list's
+    /// snapshot in addition to its array.
     private static let snapshotIntoArray = Case(
         name: "list.snapshot.8-into-array",
         unit: .nanoseconds,
@@ -129,8 +130,8 @@ enum TransactionSuite {
         )
     }
 
-    /// While another thread commits without a pause, against a pair behind a mutex while another
-    /// thread changes that.
+    /// A snapshot while another thread commits without a pause. The reference is a pair behind a
+    /// mutex while another thread changes it.
     private static let snapshotBesideCommits = Case(
         name: "group.snapshot.2-beside-commits",
         unit: .nanoseconds,
@@ -198,7 +199,7 @@ private func snapshotOfFourInLoop(_ group: Group<(Int, Int, Int, Int)>, _ times:
     consume(sum)
 }
 
-/// The values one by one, which need not have been present together.
+/// Returns the values, read one by one, which need not have been present together.
 @inline(never)
 private func readEach(_ properties: [Observed<Int>]) -> [Int] { properties.map { $0.value } }
 

@@ -3,7 +3,7 @@
 import Judging
 import ConcurrentObserve
 
-/// Waiting for the end of an observation.
+/// Measures waiting for the end of an observation.
 enum WaitSuite {
     static let cases = [idle]
 

@@ -3,8 +3,8 @@
 import ConcurrentObserve
 import OpenCombine
 
-// The same changes of a property, of a value behind a mutex and of a subject, in two forms, as
-// reads are.
+// The same changes of a property, of a value behind a mutex and of a subject, in the two forms of
+// the reads.
 
 // MARK: - One at a time
 

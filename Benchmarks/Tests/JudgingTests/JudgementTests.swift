@@ -3,8 +3,8 @@
 import Judging
 import Testing
 
-/// Rounds of those figures, ours over a reference of 1 unless it is given; those in `disturbed`
-/// were.
+/// Judges rounds with these figures. The reference is 1 unless it is given. The rounds in
+/// `disturbed` were disturbed.
 private func judge(
     _ ours: [Double],
     over references: [Double]? = nil,

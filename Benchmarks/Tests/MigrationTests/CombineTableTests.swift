@@ -6,11 +6,11 @@ import OpenCombine
 import Synchronization
 import Testing
 
-/// The article about migrating has a table for Combine. Each of its rows shows the same on both
-/// sides, OpenCombine being the other one.
+/// The article about migrating has a table for Combine. In each of its rows both sides must show
+/// the same. OpenCombine runs the other side.
 ///
-/// Here and not among the library's tests, since this package has OpenCombine.
-/// One test at a time: what is shown goes to one place.
+/// The test is here, and not among the library's tests, because this package has OpenCombine. One
+/// test runs at a time, because all lines are shown in one place.
 @Suite("The article about migrating: Combine", .serialized)
 struct CombineTableTests {}
 
@@ -33,7 +33,7 @@ extension CombineTableTests {
         let table = article.components(separatedBy: "## Combine\n").last!.components(separatedBy: "\n## ").first!
         var sides = 0
         for line in table.split(separator: "\n") where line.hasPrefix("| `") {
-            // Every other piece is between two backticks; an ellipsis stands for any code.
+            // Every second piece is between two backticks. An ellipsis represents any code.
             for (index, piece) in line.components(separatedBy: "`").enumerated() where index & 1 == 1 {
                 let parts = piece.components(separatedBy: "…").map(\.withoutSpace).filter { $0.count > 3 }
                 sides += 1
@@ -69,7 +69,7 @@ private final class Lines: Sendable {
         return mirror.children.first.map { text($0.value) } ?? "nil"
     }
 
-    /// The lines that `body` shows.
+    /// Returns the lines that `body` shows.
     func during(_ body: () -> Void) -> [String] {
         lines.withLock { $0 = [] }
         body()
@@ -81,7 +81,7 @@ private let lines = Lines()
 
 private func show<each Item>(_ items: repeat each Item) { lines.show(repeat each items) }
 
-/// The other side's car.
+/// The car of the other side.
 private final class PublishedCar {
     @OpenCombine.Published var name = "Beetle"
     @OpenCombine.Published var mileage = 0
@@ -106,7 +106,7 @@ private final class ObservedCar: ConcurrentObservable {
     }
 }
 
-/// The lines that a side shows when it is set up, and then while its car changes.
+/// Returns the lines that a side shows when it is set up, and then while its car changes.
 private func there<Kept>(_ row: (PublishedCar) -> Kept) -> [String] {
     let car = PublishedCar()
     return lines.during {
@@ -212,7 +212,7 @@ extension CombineTableTests {
             let token = registry!.observe { _ in }
             token.onEnd { reason in show(reason) }
             registry = nil
-            // The end is delivered on a thread of the library.
+            // A thread of the library delivers the end.
             ConcurrentObserveDiagnostics.drain()
         }
         #expect(completed.count == 1 && ended.count == 1)

@@ -2,8 +2,8 @@
 
 import Foundation
 
-/// The files of a checkout, by their paths from its root. Tests plant files in it, and change
-/// nothing on disk.
+/// The files of a checkout, by their paths from its root. Tests add files to it in memory, and
+/// change no file on disk.
 struct Checkout {
     /// The files that git tracks or would add, and the files below `Sources` on disk.
     private(set) var paths: Set<String> = []
@@ -14,7 +14,7 @@ struct Checkout {
 
     init() {}
 
-    /// Reads the checkout that the command runs in.
+    /// Reads the checkout in which the command runs.
     static func current() throws -> Checkout {
         try Checkout(root: URL(fileURLWithPath: FileManager.default.currentDirectoryPath))
     }
@@ -36,7 +36,7 @@ struct Checkout {
         return Set(output.split(separator: "\0").map(String.init))
     }
 
-    /// The text of a file; nil for what is no file, or a link.
+    /// Returns the text of a file; nil if it is a link or not a file.
     func text(_ path: String) -> String? {
         if let text = planted[path] { return text }
         guard paths.contains(path), let file = root?.appendingPathComponent(path),
@@ -58,7 +58,7 @@ struct Checkout {
         planted[path] = nil
     }
 
-    /// The Swift files below a folder, in order.
+    /// Returns the Swift files below a folder, in order.
     func swiftFiles(below folder: String) -> [String] {
         paths.filter { $0.hasPrefix(folder + "/") && $0.hasSuffix(".swift") }.sorted()
     }

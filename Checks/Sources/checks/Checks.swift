@@ -7,13 +7,13 @@ struct Check: Sendable {
     let name: String
     let parameters: String
     let abstract: String
-    /// Returns the line that says what holds.
+    /// Returns the line that is printed if the check passes.
     let run: @Sendable (_ arguments: [String]) throws -> String
 
     init(_ name: String, _ abstract: String, _ parameters: String, run: @escaping @Sendable ([String]) throws -> String)
     { (self.name, self.abstract, self.parameters, self.run) = (name, abstract, parameters, run) }
 
-    /// A check of the files, without arguments.
+    /// Makes a check of the files that takes no arguments.
     init(_ name: String, _ abstract: String, of files: @escaping @Sendable (Checkout) throws -> String) {
         self.init(name, abstract, "") { arguments in
             if !arguments.isEmpty { throw Failure("takes no arguments", code: 2) }

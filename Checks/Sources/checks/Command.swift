@@ -8,10 +8,13 @@ struct Command {
     let folder: String?
     let environment: [String: String]
 
+    /// Makes a command.
+    ///
     /// - Parameters:
-    ///   - folder: The working directory; nil, the caller's.
+    ///   - folder: The working directory; nil for the caller's.
     ///   - environment: The variables that the program gets in addition to the caller's.
-    ///   - seconds: The time after which it is killed; nil, never. Its exit code is 137 then.
+    ///   - seconds: The time after which the program is killed, with the exit code 137; nil for no
+    ///     limit.
     init(
         _ program: String,
         _ arguments: [String],
@@ -19,14 +22,14 @@ struct Command {
         environment: [String: String] = [:],
         atMost seconds: Int? = nil
     ) {
-        // It inherits its thread's signal mask, which may block any other signal.
+        // `timeout` inherits the signal mask of this thread, which may block any other signal.
         self.arguments = (seconds.map { ["timeout", "-s", "KILL", "\($0)"] } ?? []) + [program] + arguments
         self.folder = folder
         self.environment = environment
     }
 
-    /// Runs the command to its end. Returns the exit code, and the text of both outputs, or of
-    /// standard output only.
+    /// Runs the command until it ends. Returns the exit code, and the text of both outputs, or only
+    /// of standard output.
     func run(errors: Bool = true) throws -> (code: Int32, output: String) {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/usr/bin/env")
@@ -40,13 +43,13 @@ struct Command {
         try process.run()
         let data = try pipe.fileHandleForReading.readToEnd() ?? Data()
         process.waitUntilExit()
-        // As a shell has it, where a signal has ended the program.
+        // A shell adds 128 to the number of the signal that has ended a program.
         let signal: Int32 = process.terminationReason == .uncaughtSignal ? 128 : 0
         return (process.terminationStatus + signal, String(decoding: data, as: UTF8.self))
     }
 
-    /// Runs it, and returns what it has printed. Fails with all that it has written unless it exits
-    /// with 0.
+    /// Runs the command, and returns its output. If the exit code is not 0, fails with all of the
+    /// text that it has written.
     @discardableResult
     func succeed(_ purpose: String? = nil) throws -> String {
         let (code, output) = try run(errors: purpose != nil)
@@ -59,7 +62,7 @@ struct Command {
 final class TemporaryFolder {
     let path: String
 
-    /// Makes it, empty; somewhere if no path is given.
+    /// Makes the folder, empty. If no path is given, it is in the system's temporary folder.
     init(at path: String? = nil) throws {
         let files = FileManager.default
         self.path = path ?? files.temporaryDirectory.resolvingSymlinksInPath().path + "/checks-\(UUID().uuidString)"
@@ -69,7 +72,7 @@ final class TemporaryFolder {
 
     deinit { try? FileManager.default.removeItem(atPath: path) }
 
-    /// Writes a file, and makes the folders on its way. Returns its path.
+    /// Writes a file, and makes the folders on its path. Returns its path.
     @discardableResult
     func write(_ name: String, _ text: String) throws -> String {
         let file = "\(path)/\(name)"
@@ -83,13 +86,13 @@ final class TemporaryFolder {
 }
 
 extension String {
-    /// Without the line break at its end, if it has one.
+    /// The text without the line break at its end, if it has one.
     var chomped: String { hasSuffix("\n") ? String(dropLast()) : self }
 
-    /// The lines, without their breaks.
+    /// The lines, without their line breaks.
     var lines: [Substring] { chomped.split(separator: "\n", omittingEmptySubsequences: false) }
 
-    /// The text between two marks, each time that they occur.
+    /// Returns the texts between two marks, each time that the marks occur.
     func between(_ start: String, _ end: String) -> [String] {
         components(separatedBy: start).dropFirst().compactMap {
             guard let range = $0.range(of: end) else { return nil }

@@ -2,13 +2,13 @@
 
 import Foundation
 
-/// Follows README's section "Adding it" as a new user does: a new package outside the repository
-/// depends on the library as these pages say, once with a property alone and once with the macro,
-/// as the article GettingStarted says.
+/// Follows README's section "Adding it" as a new user does. A new package outside the repository
+/// depends on the library as these pages say: once with a property only, and once with the macro,
+/// as in the article GettingStarted.
 ///
-/// Builds and runs both, and compares what they print with these pages. It depends on a clone of
-/// the last commit, as its branch `main` and without tags, as a reader gets the repository:
-/// uncommitted changes do not count.
+/// Builds and runs both packages, and compares their output with the pages. They depend on a clone
+/// of the last commit, with this commit as the branch `main` and without tags, as a reader gets the
+/// repository. Changes that are not committed are not included.
 enum Embedding {
     static func check(_ arguments: [String]) throws -> String {
         guard arguments.isEmpty || arguments == ["plain"] || arguments == ["macro"] else {
@@ -19,7 +19,7 @@ enum Embedding {
         let article = "HEAD:Sources/ConcurrentObserve/ConcurrentObserve.docc/GettingStarted.md"
         let text = try Command("git", ["show", "HEAD:README.md", article]).succeed()
         let pages = EmbeddingPages(blocks: Page(text).blocks)
-        // Tags do not travel with every copy of a repository: nothing may need one.
+        // Some copies of a repository have no tags, so nothing may need a tag.
         let clone = "\(work.path)/ConcurrentObserve.git"
         try Command("git", ["clone", "--quiet", "--bare", "--no-tags", "file://\(root)", clone]).succeed()
         let commit = try Command("git", ["rev-parse", "HEAD"]).succeed().chomped
@@ -32,8 +32,8 @@ enum Embedding {
             let url = #/"https://[^"]*/ConcurrentObserve.git"/#
             try work.write("\(kind)/Package.swift", manifest.replacing(url, with: "\"file://\(clone)\""))
             try work.write("\(kind)/Sources/Server/main.swift", pages.block(after: example, "swift"))
-            // Where Scripts/traits.sh has built swift-syntax, which takes minutes. The repository
-            // is gone after this: no cache of the user's should keep it.
+            // Scripts/traits.sh has built swift-syntax there, which takes minutes. The clone is
+            // removed afterwards, so no cache of the user should keep it.
             let scratch = isMacro ? "\(root)/.build-traits" : "\(work.path)/\(kind)/.build"
             let package = try BuiltPackage(
                 at: "\(work.path)/\(kind)",
@@ -47,7 +47,7 @@ enum Embedding {
             let expected = ["concurrentobserve", "swift-argument-parser"] + (isMacro ? ["swift-syntax"] : [])
             if resolved != expected { throw Failure("\(kind): resolves \(resolved), expected \(expected)") }
             try package.run("Server", name: kind, expecting: pages.block(after: example, "text"))
-            // By the commit, as the page says how to pin it: it resolves without the branch.
+            // The page pins the commit. A commit can be resolved without the branch.
             try work.write(
                 "\(kind)/Package.swift",
                 pages.pinned(manifest.replacing(url, with: "\"file://\(clone)\""), to: commit)
@@ -61,11 +61,11 @@ enum Embedding {
     }
 }
 
-/// The code that a new user writes, by the pages.
+/// The code of a new user, as the pages show it.
 struct EmbeddingPages {
     let blocks: [Page.Block]
 
-    /// The first block in a language after the line <!-- MARK -->.
+    /// Returns the first block in a language after the line <!-- MARK -->.
     func block(after mark: String, _ language: String) throws(Failure) -> String {
         let marked = blocks.drop { $0.mark != mark }
         guard let block = marked.first(where: { $0.language == language && !$0.lines.isEmpty }) else {
@@ -76,14 +76,15 @@ struct EmbeddingPages {
 
     var manifest: String { get throws(Failure) { try block(after: "manifest", "swift") } }
 
-    /// The manifest with the commit in place of the branch, as README says.
+    /// Returns the manifest with the commit in place of the branch, as README describes it.
     func pinned(_ manifest: String, to commit: String) throws(Failure) -> String {
         let branch = "branch: \"main\""
         guard manifest.contains(branch) else { throw Failure("the manifest does not ask for \(branch)") }
         return manifest.replacing(branch, with: "revision: \"\(commit)\"")
     }
 
-    /// A line of those for the macro takes the place of the one that begins as it does.
+    /// The manifest for the macro. Each of the macro's lines replaces the line that begins in the
+    /// same way.
     var manifestWithMacro: String {
         get throws(Failure) {
             func beginning(_ line: Substring) -> Substring? { line.split(separator: " ").first?.prefix(9) }

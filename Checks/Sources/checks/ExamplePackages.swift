@@ -2,11 +2,11 @@
 
 import Foundation
 
-/// The packages in `Examples` build without a warning, and print what the expected.txt beside their
-/// manifest says.
+/// Checks that the packages in `Examples` build without a warning, and print the text of the file
+/// expected.txt next to their manifests.
 ///
-/// A package of several programs has an expected/NAME.txt for each. One that has a check.sh is
-/// checked by that instead.
+/// A package with several programs has an expected/NAME.txt for each. If a package has a check.sh,
+/// that script checks it instead.
 enum ExamplePackages {
     static func check(_ names: [String]) throws -> String {
         let files = FileManager.default
@@ -33,7 +33,7 @@ enum ExamplePackages {
         return "\(programs) examples"
     }
 
-    /// Each program of a package, with what it must print.
+    /// Returns each program of a package, with the text that it must print.
     static func expectations(of name: String, in folder: String) throws -> [(program: String, text: String)] {
         var expected: [(String, String)] = []
         let list = (try? FileManager.default.contentsOfDirectory(atPath: "\(folder)/expected"))?.sorted() ?? []
@@ -44,7 +44,7 @@ enum ExamplePackages {
         return expected
     }
 
-    /// Fails if a build warns of something below the folder.
+    /// Fails if a build has a warning about a file below the folder.
     static func refuseWarnings(in log: String, of folder: String) throws {
         let warnings = log.lines.filter { $0.contains(folder) && $0.contains(": warning:") }.map(String.init)
         if !warnings.isEmpty { throw Failure(warnings + ["the warnings above are errors"]) }

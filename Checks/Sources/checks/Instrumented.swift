@@ -2,8 +2,8 @@
 
 import Foundation
 
-/// The instrumented copy of the library: its sources with edits, the files that are added, and the
-/// list of seeded bugs. Git ignores it.
+/// The instrumented copy of the library: its sources with edits, additional files, and the list of
+/// seeded bugs. Git ignores it.
 ///
 /// Every anchor must occur exactly once, and every edit must change something.
 struct Instrumented {
@@ -11,7 +11,7 @@ struct Instrumented {
     static let edits = "Instrumented/Edits/"
     private static let added = "Instrumented/Added/"
 
-    /// The copy's files, by their paths in it.
+    /// The files of the copy, by their paths in it.
     private(set) var files: [String: String] = [:]
     private var count = 0
 
@@ -26,7 +26,8 @@ struct Instrumented {
                 files[inside] = text
                 continue
             }
-            // Not by its own name, which its lines give to the compiler as where they come from.
+            // The edited file gets another name, because its `#sourceLocation` lines give the
+            // original name to the compiler.
             files[inside.dropLast(6) + ".edited.swift"] = try EditedFile(path, text).apply(edits)
         }
         if let (file, edits) = all.min(by: { $0.key < $1.key }) {
@@ -51,8 +52,8 @@ struct Instrumented {
         """
     }
 
-    /// Makes the copy again. A file that has not changed is not written, so that it is not compiled
-    /// again.
+    /// Makes the copy again. Files that have not changed are not written, so the build does not
+    /// compile them again.
     static func write(_ checkout: Checkout) throws -> String {
         let made = try Instrumented(checkout)
         let manager = FileManager.default
@@ -65,7 +66,7 @@ struct Instrumented {
 }
 
 extension EditList {
-    /// The files of edits below a folder.
+    /// Reads the files of edits below a folder.
     init(_ checkout: Checkout, below folder: String) throws {
         try self.init("", "")
         for path in checkout.paths.sorted() where path.hasPrefix(folder) && path.hasSuffix(".txt") {

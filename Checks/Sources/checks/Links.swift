@@ -26,11 +26,12 @@ struct Links {
         }.sorted()
     }
 
-    /// The links of a page that lead nowhere.
+    /// Returns the links of a page that have no target.
     func broken(_ page: String) -> [String] {
         guard let text = checkout.text(page) else { return ["\(page): is no file"] }
         return text.matches(of: /\]\(([^)\s]+)\)/).map { String($0.1) }.compactMap { target in
-            // Elsewhere, or in the documentation of another module, which DocC builds.
+            // A target on another site, or in the documentation of another module, which DocC
+            // builds.
             if target.prefixMatch(of: /[a-z]+:|\/documentation\//) != nil { return nil }
             let parts = target.split(separator: "#", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
             guard let path = parts[0].isEmpty ? page : resolve(parts[0], from: page) else {
@@ -43,7 +44,7 @@ struct Links {
         }
     }
 
-    /// The path that a link leads to; nil if nothing is there.
+    /// Returns the path to which a link leads; nil if there is none.
     private func resolve(_ link: String, from page: String) -> String? {
         var path = page.split(separator: "/").dropLast().map(String.init)
         let folder = path.joined(separator: "/")
@@ -57,12 +58,12 @@ struct Links {
         }
         let file = path.joined(separator: "/")
         if file.isEmpty || checkout.paths.contains(file) { return file }
-        // A folder; or a resource, which DocC names without its suffix.
+        // The target is a folder, or a resource, which DocC names without its suffix.
         return checkout.paths.contains { $0.hasPrefix(file + "/") || $0.hasPrefix("\(folder)/Resources/\(link).") }
             ? file : nil
     }
 
-    /// The anchors of a page's headings, as hosts of git repositories make them.
+    /// Returns the anchors of a page's headings, in the form that hosts of git repositories use.
     private func headings(of page: String) -> Set<String> {
         var isCode = false
         var anchors: Set<String> = []
@@ -75,7 +76,7 @@ struct Links {
         return anchors
     }
 
-    /// The suites that the article does not link to.
+    /// Returns the suites to which the article has no link.
     func unnamed() -> [String] {
         let article = checkout.text(Self.contract) ?? ""
         return suites.filter { !article.contains("](../../../\($0)") }.map {

@@ -2,9 +2,9 @@
 
 import Foundation
 
-/// The examples of Markdown files build, and print what these say.
+/// Checks that the examples of Markdown files build, and print the expected output.
 ///
-/// An example is a ```swift block after a line `<!-- example -->`; the next ```text block is its
+/// An example is a ```swift block after a line `<!-- example -->`. The next ```text block is its
 /// exact output.
 enum MarkdownExamples {
     static func check(_ files: [String]) throws -> String {
@@ -17,7 +17,8 @@ enum MarkdownExamples {
             }
         }
         if examples.isEmpty { throw Failure("no example: mark one with a line <!-- example -->", code: 2) }
-        // A relative path: the checkout's may hold characters that a manifest would have to escape.
+        // A relative path, because the path of the checkout may have characters that a manifest
+        // must escape.
         let work = try TemporaryFolder(at: ".build/pages")
         for example in examples { try work.write("Sources/\(example.name)/main.swift", example.code) }
         try work.write(

@@ -2,8 +2,8 @@
 
 import Foundation
 
-/// Models and injection points, which are edits of the instrumented copy, name each other, and so
-/// do models and the options of their rows.
+/// Checks that models and injection points, which are edits of the instrumented copy, name each
+/// other. Also checks that models and the options of their rows do.
 struct ModelNames {
     let checkout: Checkout
     let rows: [ModelRow]
@@ -13,7 +13,7 @@ struct ModelNames {
         let named = Set(models.flatMap { $0.between("inject(\"", "\")") })
         let injectedByFile = pointsByFile()
         let injected = Set(injectedByFile.values.joined())
-        // The points of the protocol that is modelled: each is a step of some model.
+        // The points of the protocol for which there are models. Each of them is a step of a model.
         let modelled = injected.filter { $0.contains(/^(walk|append|grow|end|wait|reclaim|mailbox)\.|^path\.enter$/) }
         return named.subtracting(injected).sorted().map {
             "a model names an injection point that does not exist: \($0)"
@@ -22,14 +22,15 @@ struct ModelNames {
             + missingSteps(named, injectedByFile) + unknownOptions(models)
     }
 
-    /// The injection points, by the file that has them. Reads all edits.
+    /// Returns the injection points, by the file that has them. Reads all edits.
     private func pointsByFile() -> [String: [String]] {
         ((try? EditList(checkout, below: Instrumented.edits).edits) ?? [:]).mapValues { edits in
             edits.compactMap { if case .point(let name) = $0.kind { name } else { nil } }
         }
     }
 
-    /// The table of Models/README.md has a step for each point, in the file that has the point.
+    /// Returns errors for the points of models that the table of Models/README.md does not have,
+    /// and for rows of the table whose file does not have the point.
     private func missingSteps(_ named: Set<String>, _ injectedByFile: [String: [String]]) -> [String] {
         let steps = (checkout.text("Models/README.md") ?? "").lines.compactMap {
             line -> (file: String, point: String)? in
@@ -46,8 +47,8 @@ struct ModelNames {
             .map { "Models/README.md: \($0.file) does not have the injection point \($0.point)" }
     }
 
-    /// Options that a model tests and no row sets, or that a row sets and no model tests: such a
-    /// row would not check what it says.
+    /// Returns the options that a model tests and no row sets, and those that a row sets and no
+    /// model tests. Such a row would not check what it says.
     private func unknownOptions(_ models: [String]) -> [String] {
         let lines = models.flatMap(\.lines)
         let conditions = lines.filter { $0.prefixMatch(of: /#(if|ifdef|ifndef|elif)/) != nil }

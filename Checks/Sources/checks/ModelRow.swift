@@ -2,14 +2,14 @@
 
 import Foundation
 
-/// A row of `Models/rows.txt`: a model with options, and what its search must come to.
+/// A row of `Models/rows.txt`: a model with options, and the expected result of its search.
 struct ModelRow: Equatable {
     enum Kind: String { case holds, mutant, window }
 
     let kind: Kind
     let model: String
     let name: String
-    /// The result that the search must have.
+    /// The expected result of the search.
     let expected: String
     private let options: [String]
 
@@ -32,11 +32,11 @@ struct ModelRow: Equatable {
         try text.lines.filter { !$0.hasPrefix("#") && !$0.isEmpty }.map { try ModelRow($0) }
     }
 
-    /// The definitions for the preprocessor: the rule that is broken, and the options.
+    /// The definitions for the preprocessor: the broken rule, and the options.
     var definitions: [String] { (kind == .holds ? [] : [Self.option(name)]) + options }
 
-    /// The option that breaks the rule of a name: `the reclamation thread's wake-up is lost` is
-    /// THE_RECLAMATION_THREADS_WAKE_UP_IS_LOST.
+    /// Returns the option that breaks the rule with this name: `the reclamation thread's wake-up is
+    /// lost` becomes THE_RECLAMATION_THREADS_WAKE_UP_IS_LOST.
     private static func option(_ name: String) -> String {
         name.replacingOccurrences(of: "'", with: "").uppercased().replacing(/[^A-Z0-9]+/, with: "_")
     }
@@ -53,7 +53,7 @@ struct ModelRow: Equatable {
         var isAsExpected: Bool { found == row.expected }
     }
 
-    /// Searches it with Spin, within a depth.
+    /// Searches the model with Spin, up to a depth.
     func run(models: String, depth: Int = 100_000) throws -> Result {
         let work = try TemporaryFolder()
         let started = Date()
@@ -64,20 +64,20 @@ struct ModelRow: Equatable {
         }
         let spin = try Command("spin", definitions.map { "-D\($0)" } + ["-a", file], in: work.path).run()
         if spin.code != 0 { return result("spin rejects it: \(spin.output.lines[0])") }
-        // An exhaustive search pays for the optimiser, a counterexample does not.
+        // The optimiser is worth its time for an exhaustive search, but not for a counterexample.
         let safety = isTemporal ? [] : ["-DSAFETY", "-DNOFAIR"]
         let options = [kind == .holds ? "-O1" : "-O0", "-w"] + safety + ["-DMEMLIM=4000", "-o", "pan", "pan.c"]
         if try Command("gcc", options, in: work.path).run().code != 0 { return result("gcc rejects it") }
-        // The largest has 24 million states: with fewer slots each look walks a chain.
+        // The largest model has 24 million states. With fewer slots each lookup follows a chain.
         let slots = kind == .holds ? "-w25" : "-w22"
         let search = ["./pan", "-m\(depth)", slots] + (isTemporal ? ["-a", "-f"] : [])
-        // On a busy machine a minute of the largest becomes ten.
+        // The largest model takes a minute, and ten on a busy machine.
         let log = try Command("nice", search, in: work.path, atMost: 1200).run().output
         let states = log.lines.first { $0.contains("states, stored") }?.split(separator: " ").first.map(String.init)
         return result(Self.found(log), states ?? "-")
     }
 
-    /// Reads the result from a search's output.
+    /// Returns the result in the output of a search.
     static func found(_ log: String) -> String {
         let errors = log.lines.filter { $0.hasPrefix("pan:") }
         if log.contains("assertion violated") {

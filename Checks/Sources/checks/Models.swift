@@ -3,8 +3,9 @@
 import Foundation
 import Synchronization
 
-/// The models of `Models`, with Spin: what must hold is searched exhaustively and holds; every rule
-/// that is broken on purpose is found, by the claim that must find it; every window is reached.
+/// Checks the models of `Models` with Spin. Every claim that must hold is searched exhaustively and
+/// holds. Every rule that is broken on purpose is found, by the expected claim. Every window is
+/// reached.
 enum Models {
     static let folder = "Models"
 
@@ -46,7 +47,7 @@ enum Models {
         return summary
     }
 
-    /// Runs the rows, two at a time: each may need gigabytes.
+    /// Runs the rows, two at a time, because each may need gigabytes.
     static func run(_ rows: [ModelRow], models: String) throws -> [ModelRow.Result] {
         let results = Mutex([Result<ModelRow.Result, any Error>?](repeating: nil, count: rows.count))
         let queue = OperationQueue()
@@ -80,7 +81,7 @@ enum Models {
     }
 }
 
-/// The results in a file, as `stress report` reads them. (`Kill` in Sources/stress) Windows are no
+/// The results as a file that `stress report` reads. (`Kill` in Sources/stress) Windows are not
 /// kills.
 struct ModelReport: Encodable {
     struct Kill: Encodable {
@@ -94,7 +95,8 @@ struct ModelReport: Encodable {
 
     let schemaVersion = 3
     let command = "check-models"
-    /// As `stress` has them: 2, something is found where all should hold; 6, a broken rule is not.
+    /// The exit code, as in `stress`: 2 if something is found where all must hold, 6 if a broken
+    /// rule is not found.
     let exitCode: Int
     let seconds: Double
     let kills: [Kill]

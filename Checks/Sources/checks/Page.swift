@@ -5,11 +5,11 @@ import Foundation
 /// A Markdown page: its code blocks, and the comments `<!-- … -->` that mark them.
 struct Page {
     struct Block: Equatable {
-        /// The last mark before it; nil if a block of Swift stands between.
+        /// The last mark before the block; nil if there is another block of Swift in between.
         let mark: String?
         let language: String
         let lines: [String]
-        /// The number of its last line in the page.
+        /// The number of the block's last line in the page.
         let end: Int
 
         var text: String { lines.map { $0 + "\n" }.joined() }
@@ -39,8 +39,8 @@ struct Page {
         self.blocks = blocks
     }
 
-    /// The blocks of Swift with a mark, each with the first block of text that follows before the
-    /// next block of Swift.
+    /// Returns the blocks of Swift with a mark. Each has the first block of text that follows
+    /// before the next block of Swift.
     func examples(_ mark: String) -> [(code: String, output: String?)] {
         blocks.indices.filter { blocks[$0].mark == mark && blocks[$0].language == "swift" }.map { index in
             let after = blocks[(index + 1)...].prefix { $0.mark != mark || $0.language != "swift" }

@@ -2,10 +2,11 @@
 
 import Foundation
 
-/// A copy of a user's package that depends on the instrumented copy of the library, in which
-/// threads are delayed and the system refuses what the library asks for: `Scripts/perturbed.sh`.
+/// A copy of a user's package that depends on the instrumented copy of the library. In that copy
+/// threads are delayed, and requests to the system fail: `Scripts/perturbed.sh`.
 ///
-/// Both copies are below `.build/perturbed` of the user's package. Nothing else of it is written.
+/// Both copies are below `.build/perturbed` of the user's package. No other part of the package is
+/// written.
 struct Perturbed {
     private static let (edits, added) = ("Instrumented/Perturbed/", "Instrumented/Perturbed/Perturbed.swift")
 
@@ -29,13 +30,13 @@ struct Perturbed {
         try PackageCopy(of: package, in: copy).renew([:]) { manifest in
             redirect(manifest, on: root, of: package, to: library.folder)
         }
-        // SwiftPM looks for new and lost files of a dependency only if the manifest is newer.
+        // SwiftPM looks for new and removed files of a dependency only if its manifest is newer.
         try FileManager.default.setAttributes([.modificationDate: Date()], ofItemAtPath: copy + "/Package.swift")
         return copy
     }
 
-    /// The files of the library that are others in its copy: all that are edited, and those that
-    /// the copy has in addition.
+    /// Returns the files of the library that differ in its copy: the edited ones, and the
+    /// additional ones.
     static func changes(_ checkout: Checkout) throws -> [String: String?] {
         let inside = Structure.sources + "/"
         var files = try Instrumented(checkout).files.reduce(into: [:]) { $0[inside + $1.key] = $1.value }
@@ -48,7 +49,7 @@ struct Perturbed {
         return originals.reduce(into: files.mapValues(Optional.some)) { if files[$1] == nil { $0[$1] = .some(nil) } }
     }
 
-    /// A manifest whose dependency on the library is the one on a copy, by the same name.
+    /// Returns a manifest that depends on a copy of the library instead, under the same name.
     static func redirect(_ manifest: String, on root: String, of package: String, to copy: String) -> String {
         var text = manifest
         for call in dependencies(in: manifest, on: root, of: package).reversed() {
@@ -58,7 +59,7 @@ struct Perturbed {
         return text
     }
 
-    /// Where a manifest says that the package depends on the library, and by what name.
+    /// Returns the places in a manifest that declare the dependency on the library, with its name.
     private static func dependencies(
         in manifest: String,
         on root: String,

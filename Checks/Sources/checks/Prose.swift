@@ -3,13 +3,14 @@
 /// The text of a file's comments and string literals, or of a Markdown file outside its code, by
 /// paragraphs.
 struct Prose {
-    /// How a file marks its prose.
+    /// The way in which a file marks its prose.
     enum Form: Equatable {
         case markdown
-        /// A comment begins with this mark. Where the mark is `//`, `/*` begins one, too.
+        /// A comment begins with this mark. If the mark is `//`, a comment may also begin with
+        /// `/*`.
         case code(mark: String)
 
-        /// Nil for a file whose prose is not read.
+        /// Returns nil for a file whose prose is not read.
         init?(of file: String) {
             func ends(_ suffixes: String...) -> Bool { suffixes.contains { file.hasSuffix($0) } }
             if ends(".md") {
@@ -25,24 +26,24 @@ struct Prose {
     }
 
     struct Word {
-        /// In lower case, without punctuation; "`" for text in backticks.
+        /// The word in lower case, without punctuation. It is "`" for text in backticks.
         let text: String
         let line: Int
-        /// A punctuation mark follows it.
+        /// Whether a punctuation mark follows the word.
         let endsClause: Bool
-        /// A full stop, a question mark or an exclamation mark follows it.
+        /// Whether a full stop, a question mark or an exclamation mark follows the word.
         let endsSentence: Bool
-        /// It may begin a sentence.
+        /// Whether the word may begin a sentence.
         let isCapital: Bool
     }
 
     struct Paragraph {
         enum Kind {
-            /// It begins a doc comment.
+            /// The first paragraph of a doc comment.
             case summary
-            /// Any other one of a comment or a Markdown file.
+            /// Any other paragraph of a comment or a Markdown file.
             case text
-            /// It is in a string literal.
+            /// A paragraph of a string literal.
             case literal
         }
 
@@ -62,7 +63,8 @@ struct Prose {
                 let marks = raw.utf8.reversed().prefix { !Self.isLetter($0) && $0 != UInt8(ascii: "`") }
                 let word =
                     ticks > 0 ? "`" : String(Substring(bytes.dropLast(min(marks.count, bytes.count)))).lowercased()
-                // The word at which text in backticks ends has its punctuation; the first has none.
+                // The punctuation belongs to the last word of a text in backticks. The first one
+                // has none.
                 let endsClause = !isCode && marks.contains { ".,;:!?)".utf8.contains($0) }
                 let endsSentence = !isCode && marks.contains { ".!?".utf8.contains($0) }
                 let isCapital = raw.first.map { !$0.isLowercase && !$0.isNumber } ?? false
@@ -118,11 +120,11 @@ struct Prose {
     private(set) var paragraphs: [Paragraph] = []
     private let form: Form
     private let lines: [Substring]
-    /// The lines that must not be too wide, by their index.
+    /// The indices of the lines that must not be too wide.
     private var wrapped: Set<Int> = []
-    /// The paragraph that the next line may continue.
+    /// The paragraph to which the next line may belong.
     private var open: Paragraph?
-    /// A comment that `/*` began is still open.
+    /// Whether a comment that began with `/*` is still open.
     private var isInBlock = false
 
     init(_ text: String, _ form: Form) {
@@ -147,7 +149,7 @@ struct Prose {
             if !isMarkdown && marker.isEmpty { isCode = false }
             if text.hasPrefix("```") { isCode.toggle() }
             let isTable = ["|", "#", "<", "!["].contains { text.hasPrefix($0) }
-            // Markdown's other form of code.
+            // Indented code, the other form of code in Markdown.
             let isIndented = open == nil && content.hasPrefix(isMarkdown ? "    " : "     ")
             if !isTable, isMarkdown ? !isCode && !isIndented : !marker.isEmpty && marker != "code" {
                 wrapped.insert(index)
@@ -157,7 +159,7 @@ struct Prose {
             if !isProse || isTable || Self.isItem(text) || marker != last { close() }
             if !isMarkdown && (marker.isEmpty || marker == "code") { appendLiterals(index) }
             guard isProse else { continue }
-            // The description of a parameter opens with its own first word.
+            // The description of a parameter begins after its name.
             if !isMarkdown, text.hasPrefix("- "), let label = text.prefixMatch(of: /- (Parameter )?[\w`]+: +/) {
                 text = text[label.range.upperBound...]
             }
@@ -185,7 +187,7 @@ struct Prose {
         if !text.isEmpty { append(text, line: index + 1, .literal) }
     }
 
-    /// Reads the string literals of a line that begin with a capital, each as a paragraph.
+    /// Reads the string literals of a line that begin with a capital letter, each as a paragraph.
     private mutating func appendLiterals(_ index: Int) {
         let parts = lines[index].split(omittingEmptySubsequences: false) { $0 == "\"" || $0 == "'" }
         for part in parts.dropFirst() where part.first?.isUppercase ?? false {
@@ -195,28 +197,29 @@ struct Prose {
         }
     }
 
-    /// Lines that are too wide. A line of one word, as a URL, or of one literal cannot be wrapped.
-    /// The target of a Markdown link does not count.
+    /// Returns the lines that are too wide. A line of one word, such as a URL, or of one literal
+    /// cannot be wrapped. The target of a Markdown link does not count.
     func wideLines(_ width: Int) -> [Int] {
         wrapped.sorted().filter { index in
             guard lines[index].utf8.count > width else { return false }
             let isMarkdown = form == .markdown
             let line = isMarkdown ? lines[index].replacing(/\]\([^)]*\)/, with: "]") : lines[index]
             var text = line.drop { $0 == " " || !isMarkdown && "/#*".contains($0) }
-            // An item of a list that is one link cannot be wrapped either.
+            // A list item that consists of one link cannot be wrapped either.
             if text.hasPrefix("- ") { text = text.dropFirst(2) }
             let isLiteral = "`\"".contains(text.first ?? " ") && text.first == text.last { !".,;:".contains($0) }
             return line.count > width && text.contains(" ") && !isLiteral
         }.map { $0 + 1 }
     }
 
-    /// A line's comment and its marker: `//`, `///`, `#`, `/*` for each line of a comment that ends
-    /// in a later one, or `code` for a comment behind code or in one line.
+    /// Returns the comment of a line, and its marker: `//`, `///` or `#`. The marker is `/*` for
+    /// each line of a comment that ends in a later line, and `code` for a comment after code or in
+    /// one line.
     private mutating func comment(_ line: Substring) -> (marker: Substring, text: Substring) {
         guard case .code(let mark) = form else { return ("", line) }
         let text = line.drop { $0 == " " }
         if isInBlock { return block(text.drop { $0 == "*" && text.dropFirst().first != "/" }, "/*") }
-        // The line of code that a line of the arm64 harness stands for.
+        // The line of code that a line of the arm64 harness represents.
         if text.hasPrefix("//=") { return ("", "") }
         if text.hasPrefix(mark) {
             let marker = text.prefix { $0 == mark.last }
@@ -233,9 +236,9 @@ struct Prose {
         return ("", "")
     }
 
-    /// Reads a line of a comment that `*/` ends.
+    /// Reads a line of a comment that ends with `*/`.
     ///
-    /// - Parameter marker: The line's marker if the comment ends in it.
+    /// - Parameter marker: The marker of the line if the comment ends in it.
     private mutating func block(_ text: Substring, _ marker: Substring) -> (marker: Substring, text: Substring) {
         if !isInBlock { close() }
         guard let end = text.firstRange(of: "*/") else {

@@ -2,17 +2,17 @@
 
 import Foundation
 
-/// Compares the public API with Documentation/public-api.txt, so that each change of the API is
-/// read; and with Documentation/released-api.txt, the API of the last release. Every clone can
-/// compare, with or without tags.
+/// Compares the public API with Documentation/public-api.txt, so that a person reads each change of
+/// the API. Also compares it with Documentation/released-api.txt, the API of the last release.
+/// Every clone can compare, with or without tags.
 ///
-/// A symbol that is gone or declared otherwise breaks programs, and so do a new case of an enum and
-/// a new requirement of a protocol. An intended break stands in Documentation/accepted-breaks.txt,
-/// as this check prints it, until its release.
+/// Programs break if a symbol is removed or declared in another way, and also by a new case of an
+/// enum and a new requirement of a protocol. Documentation/accepted-breaks.txt has the intended
+/// breaks until their release, as this check prints them.
 ///
 /// `swift package diagnose-api-breaking-changes` does less: with Swift 6.3.1 it builds the release
-/// without traits, so it misses symbols that are gone from an optional part. It also needs the
-/// release's commit, which a clone may not have.
+/// without traits, so it misses symbols that were removed from an optional part. It also needs the
+/// commit of the release, which a clone may not have.
 enum PublicAPI {
     static let present = "Documentation/public-api.txt"
     static let record = "Documentation/released-api.txt"
@@ -71,17 +71,17 @@ enum PublicAPI {
     }
 
     private static func write(_ declarations: Set<String>, to path: String, _ first: String) throws {
-        // In the order of the letters' codes.
+        // The order of the character codes.
         let lines = declarations.sorted { $0.utf8.lexicographicallyPrecedes($1.utf8) }
         try ([first] + lines).map { $0 + "\n" }.joined().write(toFile: path, atomically: true, encoding: .utf8)
     }
 
-    /// The most types that a reader of the library's documentation may find: 34, and
-    /// `AsyncDerived` and `WhileObserved`.
+    /// The largest number of types in the library's documentation: 34, and `AsyncDerived` and
+    /// `WhileObserved`.
     static let mostTypes = 36
 
-    /// The names of the library's types, nested ones and those without a declaration of their own
-    /// included. The compiler leaves out names that begin with an underscore.
+    /// Returns the names of the library's types, including nested types and types without a
+    /// declaration of their own. The compiler leaves out names that begin with an underscore.
     static func visibleTypes(_ declarations: Set<String>, module: String = "ConcurrentObserve") -> [String] {
         let kinds: Set<Substring> = ["class", "struct", "enum", "protocol", "typealias"]
         return declarations.compactMap { line in
@@ -90,20 +90,21 @@ enum PublicAPI {
         }.sorted()
     }
 
-    /// The symbols that are public and not written, and those that are written and not public.
+    /// Returns the public symbols that the file does not have, and the symbols of the file that are
+    /// not public.
     static func differences(of now: Set<String>, from written: Set<String>) -> [String] {
         now.subtracting(written).map { "+ \($0)" }.sorted() + written.subtracting(now).map { "- \($0)" }.sorted()
     }
 
-    /// The lines of a list, without its comments.
+    /// Returns the lines of a list, without its comments.
     static func entries(_ text: String?) -> Set<String> {
         Set((text?.lines ?? []).filter { !$0.hasPrefix("#") && !$0.isEmpty }.map(String.init))
     }
 
-    /// The breaks that are not accepted, and the accepted lines that are no breaks.
+    /// Returns the breaks that are not accepted, and the accepted lines that are no breaks.
     static func breaks(from before: Set<String>, to now: Set<String>, accepted: Set<String>) -> [String] {
-        // A case that switches do not know; a requirement that conforming types do not have. No
-        // program uses those of a type that is new itself.
+        // A new case that switches do not know, or a new requirement that conforming types do not
+        // have. If the type itself is new, no program uses it.
         let known = Set(before.map { $0.split(separator: " ").prefix(3).filter { !$0.isEmpty }.joined(separator: " ") })
         let new = now.subtracting(before).filter { line in
             let words = line.split(separator: " ", maxSplits: 3)
@@ -116,8 +117,8 @@ enum PublicAPI {
             + accepted.subtracting(found).sorted().map { "accepted, but not so: \($0)" }
     }
 
-    /// The version of the record. CHANGELOG, the manifests of README and the articles, and the last
-    /// tag agree with it.
+    /// Returns the version of the record. CHANGELOG, the manifests of README and the articles, and
+    /// the last tag must agree with it.
     static func version(in checkout: Checkout, lastTag: String?, recordOfTag: String?) throws -> String {
         let text = checkout.text(record) ?? ""
         guard let version = text.prefixMatch(of: /# The public API of ([0-9.]*):/).map({ String($0.1) }) else {

@@ -2,22 +2,23 @@
 
 import Foundation
 
-/// The public symbols of the library's products, as the compiler sees them with their traits on.
+/// The public symbols of the library's products, as the compiler reports them with all traits on.
 enum PublicSymbols {
     static let modules =
         ["ConcurrentObserve"] + (traits + ["Inspection", "Testing"]).map { "ConcurrentObserve\($0)" }
         + ["StressKit", "ExplorerKit"]
 
-    /// Each has a product of its own. The mirror of etcd is left out: it would build gRPC.
+    /// Each of these traits has its own product. The mirror of etcd is left out, because it would
+    /// build gRPC.
     private static let traits = [
         "Macros", "Metrics", "Logging", "ServiceLifecycle", "Configuration", "Collections", "Tracing",
     ]
 
-    /// Where the optional parts are built already if Scripts/traits.sh has run.
+    /// The folder in which Scripts/traits.sh has built the optional parts, if it has run.
     private static let scratch = ".build-traits"
 
-    /// The files of each module's symbols. They are written anew if a source has changed since the
-    /// last time.
+    /// Returns the files with each module's symbols. Writes them again if a source has changed
+    /// since the last time.
     static func files() throws -> [(module: String, files: [String])] {
         let newest = try newestSource()
         if try symbols().compactMap(modified).min() ?? .distantPast < newest { try write() }
@@ -35,18 +36,18 @@ enum PublicSymbols {
         try files().flatMap { try $0.files.map { try SymbolGraph(file: $0) } }
     }
 
-    /// The files that SwiftPM has written last.
+    /// Returns the files that SwiftPM has written last.
     private static func symbols() throws -> [String] {
         try Command("find", [scratch, "-path", "\(scratch)/symbolgraph/*.symbols.json"]).run(errors: false).output
             .split(separator: "\n").map(String.init).sorted()
     }
 
-    /// Asks the compiler's own tool, module by module. SwiftPM's `dump-symbol-graph` builds the
-    /// whole package first, gRPC included: 15 minutes.
+    /// Calls the compiler's own tool for each module. SwiftPM's `dump-symbol-graph` first builds
+    /// the whole package, including gRPC, which takes 15 minutes.
     private static func write() throws {
         let begun = Date()
-        // With the traits that Scripts/traits.sh has built: with others, everything would be built
-        // again. Without `stress` and the tests.
+        // These are the traits with which Scripts/traits.sh has built. Other traits would build
+        // everything again. `stress` and the tests are left out.
         let traits = (["default"] + traits).joined(separator: ",")
         let build = ["build", "--scratch-path", scratch, "--traits", traits]
         let environment = ["CONCURRENT_OBSERVE_TESTS": "traits"]
@@ -68,13 +69,14 @@ enum PublicSymbols {
                 ]
             ).succeed("the symbols of \(module) cannot be read")
         }
-        // As old as the beginning, so that a source that was changed since then counts as newer.
+        // The files get the time of the start, so that a source that was changed since then counts
+        // as newer.
         for file in try symbols() {
             try FileManager.default.setAttributes([.modificationDate: begun], ofItemAtPath: file)
         }
     }
 
-    /// The machine that the compiler compiles for.
+    /// Returns the machine for which the compiler compiles.
     private static func target() throws -> String {
         let information = try Command("swiftc", ["-print-target-info"]).succeed()
         let parts = try JSONSerialization.jsonObject(with: Data(information.utf8)) as? [String: Any]

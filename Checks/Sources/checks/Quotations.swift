@@ -2,12 +2,12 @@
 
 import Foundation
 
-/// The Swift code of an article stands in the files that it is quoted from, but for indentation and
-/// empty lines.
+/// Checks that the Swift code of an article occurs in the file from which it is quoted, except for
+/// indentation and empty lines.
 ///
-/// A line `<!-- from PATH -->` before a block names the file; every block needs one. A line `// …`
-/// stands for code that is left out. DocC's snippets cannot do it: they are files of this package,
-/// and the quoted code belongs to a package with dependencies of its own.
+/// A line `<!-- from PATH -->` before a block names the file. Every block needs one. A line `// …`
+/// represents code that is left out. DocC's snippets cannot be used: they are files of this
+/// package, and the quoted code belongs to packages with other dependencies.
 enum Quotations {
     static let articles = [
         "Sources/ConcurrentObserve/ConcurrentObserve.docc/EmbeddingInAService.md",

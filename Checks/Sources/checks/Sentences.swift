@@ -5,31 +5,31 @@
 ///
 /// Text in backticks counts as one word, whatever it contains.
 struct Sentences {
-    /// Folders and files that are not read, each with its reason.
+    /// The folders and files that are not read, each with the reason.
     static let exceptions = [
         Words.Exception(in: "Sources/ConcurrentObserveEtcd/Generated", because: "made from etcd's files"),
         Words.Exception(in: "Checks/Tests/ChecksTests/WordsTests.swift", because: "plants these patterns"),
     ]
 
-    /// The most columns of a comment or of a Markdown paragraph.
+    /// The largest width of a comment or of a Markdown paragraph.
     static let width = 100
 
-    /// The first words, without a subject, of a paragraph of a comment, or of a string literal.
+    /// First words of a paragraph that has no subject, in a comment or a string literal.
     private static let openers = ["that", "those", "of", "for", "so many", "what"].map(Self.phrase)
 
-    /// Phrases that begin as one of them, and may open a paragraph, each with its reason.
+    /// Phrases that begin with one of these words, and may begin a paragraph, each with the reason.
     private static let otherOpeners = [Words.Exception("for example", because: "a sentence follows")]
     private static let trailing = ["alone", "meanwhile", "anew", "in vain"].map(Self.phrase)
     private static let genitives = ["is of", "that of", "of which"].map(Self.phrase)
     private static let pronouns: Set = ["it", "its", "they", "them", "their"]
-    /// Words that begin the object of the causative.
+    /// The words that begin the object of the causative.
     private static let determiners: Set = [
         "the", "a", "an", "its", "their", "each", "every", "all", "what", "another", "it", "them", "one", "this", "`",
     ]
-    /// Verbs that end the causative, as in `has a thread run`.
+    /// The verbs that end the causative, as in `has a thread run`.
     private static let caused: Set = ["be", "come", "run", "begin", "wait", "do", "done"]
 
-    /// Words after which a verb is not the causative's.
+    /// The words after which a verb does not belong to the causative.
     private static let separate: Set = [
         "to", "that", "which", "who", "whatever", "of", "and", "may", "can", "must", "will", "is", "are",
     ]
@@ -40,7 +40,7 @@ struct Sentences {
     private let form: Prose.Form
     private let prose: Prose
 
-    /// Nil for a file that the check does not read.
+    /// Returns nil for a file that the check does not read.
     init?(of text: String, in file: String) {
         guard let form = Prose.Form(of: file), !Self.exceptions.contains(where: { $0.applies(to: file) })
         else { return nil }
@@ -49,7 +49,7 @@ struct Sentences {
         prose = Prose(text, form)
     }
 
-    /// One line for each pattern that stands in the file.
+    /// Returns one line for each pattern in the file.
     func violations() -> [String] {
         let openings = prose.paragraphs.flatMap(opening)
         let wide = prose.wideLines(Self.width).map { "\(file):\($0): wider than \(Self.width) columns -> wrap it" }
@@ -96,8 +96,8 @@ struct Sentences {
             && (!isTrailing || words.last!.endsClause || start + phrase.count == sentence.count)
     }
 
-    /// Whether this is `Has the queue wait` or `has … be done`, with few words between. `It has a
-    /// name` is possession.
+    /// Returns whether a causative such as `Has the queue wait` or `has … be done` begins here,
+    /// with few words in between. `It has a name` is a possession.
     private func isCausative(at start: Int, in sentence: [Prose.Word]) -> Bool {
         guard ["has", "have", "having"].contains(sentence[start].text), start + 1 < sentence.count,
             Self.determiners.contains(sentence[start + 1].text)

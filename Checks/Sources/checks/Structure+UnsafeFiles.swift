@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Structure {
-    /// Where memory safety is argued by hand, by room. A file that needs it is added here, in the
-    /// change that needs it.
+    /// The files in which memory safety is argued by hand, by room. A change that adds such a file
+    /// also adds it here.
     static let unsafeFiles: Set<String> = {
         let rooms = [
             "Platform": """

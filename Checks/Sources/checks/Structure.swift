@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Holds the structure of the sources where the compiler cannot.
+/// Checks the structure of the sources where the compiler cannot.
 ///
-/// Rooms depend downwards only, C and `unsafe` stay where they belong, no manifest has unsafe
-/// flags, every file names its licence, nothing generated is tracked.
+/// Rooms depend only on lower rooms. C and `unsafe` occur only in their places. No manifest has
+/// unsafe flags. Every file names its licence. No generated file is tracked.
 struct Structure {
     static let sources = "Sources/ConcurrentObserve"
 
-    /// The lowest first. A room knows no name of those behind it.
+    /// The rooms, the lowest first. A room uses no name of the rooms after it.
     static let rooms = [
         "Platform", "Hazards", "Reclamation", "Registry", "Property", "Transaction", "Delivery", "KeyPaths", "Binding",
         "Derivation", "Diagnostics",
     ]
 
-    /// The longest a file of the library may be, in lines.
+    /// The largest number of lines of a file of the library.
     static let mostLines = 400
 
-    /// The room that may import C, the system's library included.
+    /// The room that may import C, including the system's library.
     static let roomOfC = "Platform"
 
     let checkout: Checkout
@@ -38,7 +38,7 @@ struct Structure {
         return "\(code.count) files, \(unsafeFiles.count) of them with unsafe code"
     }
 
-    /// One line for each violation.
+    /// Returns one line for each violation.
     func violations() -> [String] {
         unknownRooms() + importsOfC() + dependenciesUpwards() + unsafeElsewhere() + unsafeNowhere()
             + unsafeFlags() + licences() + importsOfFoundation() + mutexes() + longFiles() + instrumentation()
@@ -70,7 +70,7 @@ struct Structure {
         let declared = Dictionary(uniqueKeysWithValues: Self.rooms.map { ($0, declarations(in: $0)) })
         return Self.rooms.enumerated().flatMap { index, room in
             Self.rooms[(index + 1)...].flatMap { upper -> [String] in
-                // Names that the room declares itself, too, are overloads.
+                // If the room declares a name itself, too, the two are overloads.
                 let names = declared[upper]!.subtracting(declared[room]!)
                 return files(of: room).flatMap { uses(of: names, in: $0) }
                     .map { "\($0) is declared above, in \(upper), which \(room) must not know" }
@@ -78,15 +78,15 @@ struct Structure {
         }
     }
 
-    /// The names of the types and functions that a room declares at the top level, which is what is
-    /// not indented.
+    /// Returns the names of the types and functions that a room declares at the top level, where
+    /// lines are not indented.
     private func declarations(in room: String) -> Set<String> {
         let kinds: Set = ["class", "struct", "enum", "actor", "protocol", "typealias", "func", "let", "var"]
         var names: Set<String> = []
         for path in files(of: room) {
             guard let code = code[path] else { continue }
             for (line, words) in zip(code.lines, code.words) where line.first != " " {
-                // Modifiers and attributes may stand before it: `extension Name` is none.
+                // Modifiers and attributes may come before it. `extension Name` is no declaration.
                 guard line.first == "@" || line.first?.isLowercase == true,
                     let kind = words.firstIndex(where: { kinds.contains($0.text) }), kind + 1 < words.count,
                     words[..<kind].allSatisfy({ $0.text.first!.isLowercase })
@@ -98,8 +98,9 @@ struct Structure {
         return names
     }
 
-    /// Where a file uses one of these names. A member of the same name is another thing, and so is
-    /// a label or a local name in lower case: what is declared above and written so is called.
+    /// Returns the places in which a file uses one of these names. A member with the same name is
+    /// not such a use. A name in lower case counts only if it is called: otherwise it is a label or
+    /// a local name.
     private func uses(of names: Set<String>, in path: String) -> [String] {
         guard let words = code[path]?.words else { return [] }
         return words.enumerated().flatMap { line, words in
@@ -151,7 +152,7 @@ struct Structure {
         return checkout.paths.filter { path in kinds.contains { path.hasSuffix($0) } }.sorted().compactMap { path in
             guard let text = checkout.text(path) else { return nil }
             var lines = text.split(separator: "\n", maxSplits: 2, omittingEmptySubsequences: false)[...]
-            // These must come first.
+            // These lines must come first.
             if text.hasPrefix("#!") || text.hasPrefix("// swift-tools-version") { lines = lines.dropFirst() }
             let licence = "SPDX-License-Identifier: Apache-2.0"
             if lines.first == "// \(licence)" || lines.first == "# \(licence)" { return nil }
@@ -166,8 +167,8 @@ struct Structure {
         }
     }
 
-    /// ThreadSanitizer cannot see into the slow path of the standard library's `Mutex`, and no
-    /// `Mutex` traps in the child of a fork. (P18)
+    /// Finds uses of the standard library's `Mutex`. ThreadSanitizer cannot follow its slow path,
+    /// and no `Mutex` traps in the child of a fork. (P18)
     private func mutexes() -> [String] {
         code.keys.filter { path in
             let folder = path.split(separator: "/").dropFirst().first ?? ""
@@ -183,7 +184,7 @@ struct Structure {
             .map { "\($0): more than \(Self.mostLines) lines: give a second topic a file of its own" }
     }
 
-    /// Seeded bugs and injection points are edits of a copy.
+    /// Finds seeded bugs and injection points in the sources. They must be edits of a copy.
     private func instrumentation() -> [String] {
         checkout.swiftFiles(below: Self.sources).flatMap { path in
             (code[path]?.lines { $0.contains(/^(INSTRUMENTED|mutant|inject|explored.*)$/) } ?? [])

@@ -5,15 +5,15 @@ struct SwiftCode {
     /// A word of a line.
     struct Word: Equatable {
         let text: String
-        /// It stands behind a full stop.
+        /// Whether the word comes after a dot.
         let isMember: Bool
         /// The byte that follows the word; 0 at the end of the line.
         let next: UInt8
     }
 
-    /// Each line's code. A string is `""`.
+    /// The code of each line. A string is `""`.
     let lines: [String]
-    /// Each line's words.
+    /// The words of each line.
     let words: [[Word]]
 
     init(_ text: String) {
@@ -25,12 +25,14 @@ struct SwiftCode {
         words = code.map(Self.words)
     }
 
-    /// The lines, from 1, in which a word is as the closure says.
+    /// Returns the numbers of the lines, from 1, that have a word for which the closure returns
+    /// true.
     func lines(where isMeant: (String) -> Bool) -> [Int] {
         words.indices.filter { words[$0].contains { isMeant($0.text) } }.map { $0 + 1 }
     }
 
-    /// The lines, from 1, that import a module that is as the closure says.
+    /// Returns the numbers of the lines, from 1, that import a module for which the closure returns
+    /// true.
     func imports(of isMeant: (String) -> Bool) -> [Int] {
         lines(where: isMeant).filter { words[$0 - 1].contains { $0.text == "import" } }
     }
@@ -62,13 +64,13 @@ struct SwiftCode {
     }
 }
 
-/// The comments and strings that are open at the end of a line, and go on in the next.
+/// The comments and strings that are open at the end of a line, and continue in the next line.
 private struct Scanner {
-    /// How deep comments are nested.
+    /// The number of nested comments.
     private var comments = 0
     private var isInText = false
 
-    /// The line without comments and strings.
+    /// Returns the line without comments and strings.
     mutating func code(of line: [UInt8]) -> [UInt8] {
         let quote = UInt8(ascii: "\"")
         var code: [UInt8] = []

@@ -24,7 +24,7 @@ struct SymbolGraph: Decodable {
         let docComment: Comment?
 
         var path: String { pathComponents.joined(separator: ".") }
-        /// It comes with a conformance.
+        /// Whether the symbol comes from a conformance.
         var isSynthesized: Bool { identifier.precise.contains("::SYNTHESIZED::") }
         var isDocumented: Bool {
             docComment?.lines.contains { !$0.text.trimmingCharacters(in: .whitespaces).isEmpty } == true
@@ -46,7 +46,7 @@ struct SymbolGraph: Decodable {
         self = try JSONDecoder().decode(SymbolGraph.self, from: Data(contentsOf: URL(fileURLWithPath: file)))
     }
 
-    /// The public symbols that have no comment, one a line. Members that come with a conformance
+    /// The public symbols without a comment, one in each line. Members that come from a conformance
     /// are left out.
     var undocumented: [String] {
         symbols.filter { !$0.isSynthesized && !$0.isDocumented }.map {
@@ -54,7 +54,7 @@ struct SymbolGraph: Decodable {
         }
     }
 
-    /// The module's declarations, one a line: module, kind, name, declaration.
+    /// The declarations of the module, one in each line: module, kind, name, declaration.
     var declarations: Set<String> {
         let own = symbols.filter { !$0.isSynthesized }
         let byIdentifier = Dictionary(own.map { ($0.identifier.precise, $0) }) { $1 }
@@ -76,7 +76,7 @@ struct SymbolGraph: Decodable {
         for relation in relationships where relation.kind == "conformsTo" || relation.kind == "inheritsFrom" {
             guard let source = byIdentifier[relation.source] else { continue }
             let target = byIdentifier[relation.target]?.names.title ?? relation.targetFallback ?? relation.target
-            // The compiler adds these to nearly every type, and its versions differ in it.
+            // The compiler adds these to nearly every type, and its versions do so differently.
             if ["Swift.Copyable", "Swift.Escapable", "Swift.SendableMetatype"].contains(target) { continue }
             lines.insert(
                 "\(module.name) conformance \(source.path) | : \(target)" + conditions(relation.swiftConstraints)

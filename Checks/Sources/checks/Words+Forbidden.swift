@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension Words {
-    /// Every form of a word is written out.
+    /// All forms of a word are listed.
     static let forbidden = [
         Rule("bury, buries, buried, burying, spoil, spoils, spoilt, spoiled", say: "tombstone, or drop"),
         Rule("let go of, lets go of, letting go of", say: "release, or retire"),
@@ -26,7 +26,7 @@ extension Words {
         Rule("whoever, nobody, somebody, that one", say: "who it is: the canceller, the caller, another thread"),
     ]
 
-    /// Phrases, files and folders where a forbidden word may stand, each with its reason.
+    /// The phrases, files and folders in which a forbidden word may occur, each with the reason.
     static let exceptions = [
         Exception(in: "Checks/Sources/checks/Words+Forbidden.swift", because: "this list"),
         Exception(in: "Checks/Tests/ChecksTests/WordsTests.swift", because: "plants forbidden words"),

@@ -1,31 +1,32 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Finds words that this repository does not use in names, comments, strings and prose: each of
-/// them has a better one, which `Words+Forbidden.swift` names. `Sentences` adds patterns of
-/// sentences.
+/// Finds words that this repository does not use in names, comments, strings and prose.
+/// `Words+Forbidden.swift` has a better word for each. `Sentences` adds patterns of sentences.
 ///
 /// A name is split into its words: `isReclaimed` and `is_reclaimed` are `is reclaimed`. Upper and
-/// lower case are alike, and a phrase may go on in the next line.
+/// lower case are equal, and a phrase may continue in the next line.
 struct Words {
-    /// Words or phrases, and what to say instead.
+    /// Words or phrases, with the words to say instead.
     struct Rule {
         let phrases: [[String]]
         let say: String
 
-        /// - Parameter phrases: Separated by commas.
+        /// Makes a rule.
+        ///
+        /// - Parameter phrases: The words or phrases, separated by commas.
         init(_ phrases: String, say: String) {
             self.phrases = phrases.split(separator: ",").map { Token.all(in: String($0)).map(\.word) }
             self.say = say
         }
     }
 
-    /// A place where a forbidden word may stand, and why.
+    /// A place in which a forbidden word may occur, and the reason.
     struct Exception {
-        /// The file or folder; empty for every file.
+        /// The file or folder; empty for all files.
         let path: String
-        /// How the names of its files end; empty for every file.
+        /// The end of the names of its files; empty for all files.
         let suffix: String
-        /// The phrase that the word is part of; empty for all that the file says.
+        /// The phrase to which the word belongs; empty for the whole text of the file.
         let phrase: [String]
 
         init(_ phrase: String = "", in path: String = "", suffix: String = "", because reason: String) {
@@ -53,7 +54,7 @@ struct Words {
 
     let checkout: Checkout
     private let exceptions: [Exception]
-    /// The phrases by their first word.
+    /// The phrases, by their first word.
     private let phrases: [String: [(phrase: [String], say: String)]]
 
     init(_ checkout: Checkout, rules: [Rule] = Self.forbidden, exceptions: [Exception] = Self.exceptions) {
@@ -78,7 +79,7 @@ struct Words {
         }.sorted()
     }
 
-    /// One line for each forbidden word of a file.
+    /// Returns one line for each forbidden word of a file.
     func violations(in file: String) -> [String] {
         let excepted = exceptions.filter { $0.applies(to: file) }
         guard !excepted.contains(where: { $0.phrase.isEmpty }), let text = checkout.text(file) else { return [] }
@@ -93,7 +94,7 @@ struct Words {
             + (Sentences(of: text, in: file)?.violations() ?? [])
     }
 
-    /// The doc comments that cannot be read without another one.
+    /// Returns the doc comments that cannot be understood without another one.
     private func openings(of text: String, in file: String) -> [String] {
         let lines = text.lines.map { $0.drop { $0 == " " } }
         return lines.indices.filter { index in
@@ -106,7 +107,7 @@ struct Words {
         return phrase.indices.allSatisfy { tokens[start + $0].word == phrase[$0] }
     }
 
-    /// Whether the word at an index is part of a phrase that stands there.
+    /// Returns whether the word at an index belongs to this phrase.
     private func isPart(_ index: Int, of phrase: [String], in tokens: [Token]) -> Bool {
         phrase.indices.contains { phrase[$0] == tokens[index].word && stands(phrase, at: index - $0, in: tokens) }
     }
@@ -117,7 +118,7 @@ struct Token {
     let word: String
     let line: Int
 
-    /// The words of a text; those of a name apart.
+    /// Returns the words of a text. A name is split into its words.
     static func all(in text: String) -> [Token] {
         var tokens: [Token] = []
         var word: [UInt8] = []
