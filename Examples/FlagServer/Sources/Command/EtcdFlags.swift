@@ -9,11 +9,12 @@ import OpenFeature
 import ServiceLifecycle
 
 extension FlagService {
-    /// Makes the flags those of etcd's keys `/flags/NAME`, which all servers of a fleet show.
+    /// Follows etcd's keys `/flags/NAME`, which all servers of a fleet show, and sets the flags to
+    /// them.
     mutating func follow(_ configuration: EtcdConfiguration) {
         var configuration = configuration
-        // A member that stands still keeps changes back for three seconds at most, and another is
-        // asked.
+        // If an etcd member does not respond, changes are delayed by at most three seconds. Then
+        // another member is asked.
         configuration.probeInterval = .seconds(1)
         configuration.probeTimeout = .seconds(2)
         let mirror = EtcdMirror<Flag>(
@@ -45,8 +46,8 @@ extension FlagService {
     }
 }
 
-/// Keeps the flags equal to the mirror's keys. A key that is not there, or never had a good value,
-/// is a flag that is off.
+/// Keeps the flags equal to the mirror's keys. If a key is missing, or never had a good value, its
+/// flag is off.
 private struct MirroredFlags: Service {
     let mirror: EtcdMirror<Flag>
     let flags: FeatureFlags
@@ -54,8 +55,8 @@ private struct MirroredFlags: Service {
     let hasFlags: Observed<Bool>
 
     func run() async throws {
-        // On the mirror's task, one revision after the other, each as one commit: when a change has
-        // been written, the flags have it.
+        // It runs on the mirror's task and makes one commit for each revision. When a write has
+        // returned, the flags have the change.
         let token = mirror.contents.observe { change in
             let changed = Flag.Name.allCases.filter { name in
                 change.old?.entries[name.key]?.revision != change.new.entries[name.key]?.revision
@@ -63,8 +64,8 @@ private struct MirroredFlags: Service {
             guard !changed.isEmpty else { return }
             flags.show(
                 changed.map { name in
-                    // The same number on every server: the transaction that has changed or removed
-                    // the key has it.
+                    // The number is the same on every server: the transaction that has changed or
+                    // removed the key has it.
                     let entry = change.new.entries[name.key]
                     let revision = entry?.revision ?? change.new.revision
                     return FlagState(
@@ -90,7 +91,8 @@ private struct MirroredFlags: Service {
 }
 
 extension EtcdMirror where Engine == EtcdEngine, Value == Flag {
-    /// One transaction of etcd: one revision, which every server of the fleet shows as one commit.
+    /// Makes one transaction of etcd. It is one revision, which every server of the fleet shows as
+    /// one commit.
     fileprivate func change(_ changes: [Flag.Name: Flag], if condition: WriteCondition?, _ flags: FeatureFlags)
         async throws
     {
@@ -98,7 +100,7 @@ extension EtcdMirror where Engine == EtcdEngine, Value == Flag {
         if let condition {
             let present = flags.snapshot
             try condition.check(present)
-            // etcd compares once more. Of a key that is not there the revision is 0.
+            // etcd compares again. The revision of a missing key is 0.
             for state in present.flags where condition.name == nil || condition.name == state.name {
                 revisions[state.name.key] = state.isKept ? Int64(state.version) : 0
             }
@@ -113,8 +115,8 @@ extension EtcdMirror where Engine == EtcdEngine, Value == Flag {
         }
     }
 
-    /// Waits until the flags are those of a revision, nil for the present one, or later ones; five
-    /// seconds at most.
+    /// Waits until the flags have this revision or a later one; nil stands for the present one.
+    /// Waits at most five seconds.
     fileprivate func reaches(_ version: UInt64?) async -> Bool {
         let asked = ContinuousClock.now
         do {
@@ -125,7 +127,7 @@ extension EtcdMirror where Engine == EtcdEngine, Value == Flag {
             }
             return true
         } catch {
-            // etcd has confirmed the flags since the request came: it has lost the version, most
+            // etcd has confirmed the flags since the request came, so it has lost the version, most
             // likely by a restore.
             return lag.value.confirmed.map { $0 > asked } ?? false
         }
@@ -138,7 +140,7 @@ extension EtcdMirror where Engine == EtcdEngine, Value == Flag {
         return SourceState(
             source: "etcd",
             state: state.name,
-            // How long changes may have been missing; `/readyz` compares it with its limit.
+            // The time for which changes may be missing. `/readyz` compares it with its limit.
             staleSeconds: state.isReady ? nil : lag.value.age.map { $0 / .seconds(1) },
             error: state.error.map { "\($0)" },
             revision: position.value,

@@ -8,13 +8,12 @@ import OpenFeature
 import ServiceLifecycle
 
 extension FlagService {
-    /// Makes the flags those of a file, `{"dark-mode": {"enabled": true, "rollout": 25}}`, and
-    /// reads it.
+    /// Follows a file, `{"dark-mode": {"enabled": true, "rollout": 25}}`, and sets the flags to its
+    /// contents. Reads the file before it returns.
     ///
-    /// A flag that the file does not name is off. A file that is not there is made by the first
-    /// change.
+    /// A flag that the file does not name is off. If there is no file, the first change makes it.
     ///
-    /// - Parameter interval: How often to look whether the file is another.
+    /// - Parameter interval: The time after which it checks again whether the file has changed.
     mutating func follow(file path: String, every interval: Duration = .milliseconds(500)) async {
         let file = FlagFile(path: path, flags: flags)
         await file.refresh()
@@ -42,20 +41,19 @@ private struct FileService: Service {
     }
 }
 
-/// The file and the flags, kept equal: what replaces the file is one commit, and a commit replaces
-/// the file.
+/// Keeps the file and the flags equal. A new file is one commit, and a commit replaces the file.
 ///
-/// While the file cannot be read or understood, the flags stay as they are, and nothing is written
-/// over it.
+/// While the file cannot be read or decoded, the flags keep their values, and the file is not
+/// overwritten.
 private actor FlagFile {
     nonisolated let status = Observed(ProviderStatus.notReady)
     nonisolated let hasFlags = Observed(false)
     private let url: URL
     private let flags: FeatureFlags
-    /// The contents that the flags are of, or that could not be understood; nil if there was no
-    /// file.
+    /// The contents from which the flags were set, or which could not be decoded; nil if there was
+    /// no file.
     private var seen: Data?
-    /// Whether the last attempt to read has found the contents that were seen.
+    /// Whether the last attempt to read the file has found these contents.
     private var isRead = false
 
     init(path: String, flags: FeatureFlags) {
@@ -63,7 +61,7 @@ private actor FlagFile {
         self.flags = flags
     }
 
-    /// Makes the flags what the file says, if it says something else than before.
+    /// Reads the file, and sets the flags if its contents have changed.
     func refresh() {
         do {
             let contents = try read()
@@ -85,14 +83,14 @@ private actor FlagFile {
         }
     }
 
-    /// Changes flags, and the file first: what is shown is kept.
+    /// Changes the file, and then the flags. Flags that are shown are therefore stored.
     func change(_ changes: [Flag.Name: Flag], if condition: WriteCondition?) throws {
         refresh()
         if case .error(let message) = status.value {
             throw SourceUnavailable(message: "nothing was changed: \(message)")
         }
         let snapshot = flags.snapshot
-        // Nothing else changes the flags.
+        // No other code changes the flags.
         try condition?.check(snapshot)
         let all = Flag.Name.allCases.map { "  \"\($0.rawValue)\": \((changes[$0] ?? snapshot[$0].flag).encoded)" }
         let contents = Data("{\n\(all.joined(separator: ",\n"))\n}\n".utf8)
@@ -117,14 +115,15 @@ private actor FlagFile {
         }
     }
 
-    /// As a whole: a reader, and a start after a crash, finds the contents before or these.
+    /// Replaces the whole file in one step. A reader, or a start after a crash, finds the old
+    /// contents or these.
     private func replace(by contents: Data) throws {
         let new = url.appendingPathExtension("new")
         try contents.write(to: new)
         let handle = try FileHandle(forWritingTo: new)
         defer { try? handle.close() }
         try handle.synchronize()
-        // Safe: the call reads both texts while it runs, and not later.
+        // Safe: the call reads both texts only while it runs.
         guard unsafe rename(new.path, url.path) == 0 else { throw POSIXError(POSIXErrorCode(rawValue: errno) ?? .EIO) }
     }
 

@@ -4,7 +4,8 @@ import ArgumentParser
 import Configuration
 import Logging
 
-/// The command line. What it leaves out is nil, so that the environment or the file may say it.
+/// The command line. An option that is not given is nil, so that the environment or the file can
+/// set it.
 struct ServerOptions: ParsableArguments {
     @Option(help: "A file with options, as JSON.")
     var config: String?
@@ -59,7 +60,7 @@ struct ServerOptions: ParsableArguments {
 
     init() {}
 
-    /// The options that were given, by their keys.
+    /// The given options, by their keys.
     var given: [AbsoluteConfigKey: ConfigValue] {
         let texts: [(AbsoluteConfigKey, String?)] = [
             ("config", config), ("host", host), ("log.level", logLevel), ("log.format", logFormat),

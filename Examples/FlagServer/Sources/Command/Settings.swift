@@ -6,7 +6,7 @@ import Foundation
 import Logging
 import SystemPackage
 
-/// How the server is to run: what the command line says, then the environment, then a file.
+/// The settings of the server: from the command line, else from the environment, else from a file.
 struct Settings: Sendable {
     let host: String
     let port: Int
@@ -20,13 +20,15 @@ struct Settings: Sendable {
     let flagdPort: Int?
     private let writeTokenFile: String?
 
-    /// Where etcd is, and how it is asked; files in PEM form.
+    /// The address of etcd and how to connect. Files are in PEM form.
     struct Etcd: Sendable {
         let endpoints: [String]
         let ca, certificate, key, user, password: String?
     }
 
-    /// - Throws: `ValidationError` for a value that cannot be; what reading the file throws.
+    /// Reads the settings.
+    ///
+    /// - Throws: `ValidationError` for an impossible value, and errors of reading the file.
     init(_ options: ServerOptions) async throws {
         let first: [any ConfigProvider] = [
             InMemoryProvider(name: "command line", values: options.given),
@@ -79,9 +81,9 @@ struct Settings: Sendable {
         }
     }
 
-    /// The token that changes need; nil if none is configured.
+    /// Returns the token that changes need; nil if none is configured.
     ///
-    /// - Throws: `ValidationError` if the file cannot be read, or its token is shorter than 16
+    /// - Throws: `ValidationError` if the file cannot be read, or if its token has fewer than 16
     ///   characters.
     func writeToken() throws -> String? {
         guard let writeTokenFile else { return nil }
@@ -96,7 +98,7 @@ struct Settings: Sendable {
     }
 }
 
-/// Reads values by their keys, and names the option whose value cannot be.
+/// Reads values by their keys. Its errors name the option with the impossible value.
 private struct SettingsReader {
     let config: ConfigReader
 
@@ -108,7 +110,7 @@ private struct SettingsReader {
 
     func number(_ key: ConfigKey, in range: ClosedRange<Int>) throws -> Int? {
         let number = config.int(forKey: key)
-        // A text that is no number is a mistake, and not the default.
+        // A text that is no number is a mistake. The default does not replace it.
         guard number != nil || text(key) != nil else { return nil }
         guard let number, range.contains(number) else {
             throw ValidationError("\(option(key)) is from \(range.lowerBound) to \(range.upperBound)")

@@ -5,10 +5,10 @@ import Logging
 import Metrics
 import ServiceLifecycle
 
-/// Logs and counts every change, for as long as the service runs.
+/// Logs and counts every change while the service runs.
 ///
-/// It logs on an actor of its own, so that no request waits for the log. If the log is slower than
-/// the changes for long, the oldest lines are left out.
+/// It logs on its own actor, so no request waits for the log. If the log is slower than the changes
+/// for a long time, the oldest lines are left out.
 struct ChangeLog: Service {
     let flags: FeatureFlags
     let logger: Logger
@@ -24,7 +24,8 @@ struct ChangeLog: Service {
     func run() async throws {
         var tokens: [ObservationToken] = []
         for name in Flag.Name.allCases {
-            // Counted where the change is made, which costs next to nothing; logged on the actor.
+            // Changes are counted on the thread that makes them, which costs very little, and
+            // logged on the actor.
             tokens.append(flags[name].observe { _ in changes.increment() })
             tokens.append(
                 flags[name].observe(delivery: .actor(actor)) { change in

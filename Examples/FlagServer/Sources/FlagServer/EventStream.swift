@@ -6,40 +6,40 @@ import Metrics
 import NIOCore
 import ServiceLifecycle
 
-/// One client's stream: the state of all flags, then every commit, until the client goes or the
-/// service goes down.
+/// The stream of one client: the state of all flags, and then every commit, until the client goes
+/// or the service shuts down.
 ///
-/// The flags together have a mailbox for one commit. A client that keeps up receives every commit
-/// as one event, with the derived flags that follow from it: after each event its flags and derived
-/// flags agree. For a slower client, a later commit replaces the earlier in its mailbox, which is
-/// counted as dropped. So a slow client costs a few hundred bytes and no time, and receives the
-/// last state.
+/// All flags together have a mailbox for one commit. A fast client receives every commit as one
+/// event, with the derived flags that follow from it. After each event its flags and derived flags
+/// agree. For a slower client a later commit replaces the earlier one in the mailbox, which counts
+/// as dropped. A slow client therefore costs a few hundred bytes and no time, and receives the last
+/// state.
 struct EventStream: Sendable {
     let flags: FeatureFlags
     let source: FlagSource
     let metrics: StreamMetrics
-    /// How often to send something when nothing changes.
+    /// The time after which something is sent if nothing changes.
     let heartbeat: Duration
 
-    /// Sends events for as long as the stream goes on.
+    /// Sends events while the stream goes on.
     ///
     /// - Parameters:
-    ///   - seen: The version that the client has from an earlier stream, of this server or another
-    ///     on the same source; nil for none.
-    ///   - send: Returns when the client can take more; meanwhile changes wait in the mailboxes.
+    ///   - seen: The version that the client has from an earlier stream, of this server or of
+    ///     another one with the same source; nil for none.
+    ///   - send: Returns when the client can take more. Until then changes wait in the mailboxes.
     /// - Throws: The error that `send` throws.
     func run(after seen: UInt64?, _ send: (ServerSentEvent) async throws -> Void) async throws {
         metrics.open.modify { $0 += 1 }
         defer { metrics.open.modify { $0 -= 1 } }
-        // Hands over one event at a time: a task that has one waits until the client takes it.
+        // Passes on one event at a time: a task with an event waits until the client takes it.
         let events = AsyncChannel<ServerSentEvent>()
         try await withGracefulShutdownHandler {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 group.addTask { await follow(after: seen, events) }
                 group.addTask { await beat(events) }
                 for await event in events { try await send(event) }
-                // The service goes down, the client has gone, or this server is behind what it has
-                // seen.
+                // The service shuts down, the client has gone, or this server is older than the
+                // state that the client has seen.
                 group.cancelAll()
             }
             if !Task.isCancelled { try await send(.end) }
@@ -48,18 +48,18 @@ struct EventStream: Sendable {
         }
     }
 
-    /// Hands over the state, or what has changed since the client has seen it, and the commits,
-    /// each when the one before has been taken.
+    /// Passes on the state, or the changes since the version that the client has seen. Then passes
+    /// on the commits, each after the client has taken the one before.
     private func follow(after seen: UInt64?, _ events: AsyncChannel<ServerSentEvent>) async {
         if !source.hasFlags.value { await events.send(.waiting(source.state())) }
         guard await source.hasFlags.values(options: .initial).contains(true) else { return }
-        // A new client has seen nothing in this stream: it receives what there is.
+        // A new client has seen nothing in this stream, so it receives the present state.
         if await !source.reach(seen), seen != nil {
-            // The client comes again, perhaps to another server.
+            // The client connects again, perhaps to another server.
             events.finish()
             return
         }
-        // From here on nothing is missed.
+        // From here on a commit is received, or replaced by a later one.
         var commits = flags.commits(buffering: .latest).makeAsyncIterator()
         guard let first = await commits.next() else { return }
         var counted = commits.deliveryCounts.dropped
@@ -72,7 +72,7 @@ struct EventStream: Sendable {
             await events.send(last.flags.isEmpty ? .heartbeat : .change(last))
         }
         while let commit = await commits.next() {
-            // At least what was dropped between this commit and the one before.
+            // The number of commits that were dropped so far, including all before this one.
             let dropped = commits.deliveryCounts.dropped
             last = StreamedFlags(FlagSnapshot(flags: commit.new), after: last.version, dropped: dropped, source)
             await events.send(.change(last))
@@ -88,19 +88,19 @@ struct EventStream: Sendable {
     }
 }
 
-/// Reports to swift-metrics what the streams are doing.
+/// Reports figures of the streams to swift-metrics.
 struct StreamMetrics: Sendable {
-    /// Streams that go on.
+    /// The number of open streams.
     let open = Observed(0)
-    /// Commits that clients were sent.
+    /// The number of commits that were sent to clients.
     let sent: Counter
-    /// Commits that clients were not sent, since later ones came before they could take them.
+    /// The number of commits that were not sent to a client, because later ones replaced them.
     let dropped: Counter
     private let reporting: ObservationToken
 
     init(factory: any MetricsFactory) {
         let meter = Meter(label: "flag_streams_open", factory: factory)
-        // One number after the other, whichever streams begin and end at once.
+        // The numbers are set one after the other, also if several streams begin and end at once.
         reporting = open.observe(options: .initial, delivery: .serial()) { meter.set($0.new) }
         sent = Counter(label: "flag_events_sent_total", factory: factory)
         dropped = Counter(label: "flag_events_dropped_total", factory: factory)

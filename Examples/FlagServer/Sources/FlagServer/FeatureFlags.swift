@@ -2,7 +2,7 @@
 
 import ConcurrentObserve
 
-/// The service's flags: any request reads and changes them, any stream observes them.
+/// The service's flags. Any request can read and change them, and any stream can observe them.
 package final class FeatureFlags: Sendable {
     let newCheckout = Observed(FlagState(name: .newCheckout))
     let searchSuggestions = Observed(FlagState(name: .searchSuggestions))
@@ -10,7 +10,7 @@ package final class FeatureFlags: Sendable {
     let bulkExport = Observed(FlagState(name: .bulkExport))
     let maintenance = Observed(FlagState(name: .maintenance))
 
-    /// All of them, in the order of their names, changed and observed as one.
+    /// All flags in the order of their names. They are changed and observed together.
     let all: PropertyList<Observed<FlagState>>
     /// Whether customers can use the new checkout.
     let checkoutOpen: Derived<DerivedFlag>
@@ -22,7 +22,7 @@ package final class FeatureFlags: Sendable {
 }
 
 extension FeatureFlags {
-    /// The property with a flag's name.
+    /// Returns the property of the flag with this name.
     package subscript(name: Flag.Name) -> Observed<FlagState> {
         switch name {
         case .newCheckout: newCheckout
@@ -33,10 +33,9 @@ extension FeatureFlags {
         }
     }
 
-    /// Changes these flags as one commit: no reader and no stream sees some of the changes and not
-    /// the others.
+    /// Changes these flags in one commit. No reader and no stream sees only a part of the changes.
     ///
-    /// - Throws: `StaleWriter` if the condition does not hold; nothing is changed then.
+    /// - Throws: `StaleWriter` if the condition does not hold. Then nothing is changed.
     package func change(_ flags: [Flag.Name: Flag], if condition: WriteCondition? = nil) throws(StaleWriter) {
         try all.commit { drafts throws(StaleWriter) in
             // No other commit changes a flag while this one runs, not even a flag that this one
@@ -50,27 +49,27 @@ extension FeatureFlags {
         }
     }
 
-    /// Shows flags as the place that keeps them has numbered them, as one commit.
+    /// Sets the flags to states that their source has numbered, in one commit.
     package func show(_ states: [FlagState]) {
         all.commit { drafts in
             for state in states { drafts[self[state.name]] = state }
         }
     }
 
-    /// All flags, as they were together at one moment. Never waits for a commit.
+    /// All flags as they were at one moment. Never waits for a commit.
     package var snapshot: FlagSnapshot { FlagSnapshot(flags: all.value) }
 
-    /// The present state of all flags, then the state after each commit.
+    /// Returns the present state of all flags, and then the state after each commit.
     func commits(buffering: Buffering) -> ObservationSequence<Change<[FlagState]>> {
         all.changes(options: .initial, buffering: buffering)
     }
 }
 
-/// The version that a writer has read, and expects to be still present.
+/// The condition of a change: the version that the writer has read must still be present.
 package struct WriteCondition: Sendable {
     /// The flag whose version it is; nil for the version of all flags.
     package let name: Flag.Name?
-    /// One of these is the present version.
+    /// The possible versions. One of them must be the present one.
     let versions: Set<UInt64>
 
     package func check(_ present: FlagSnapshot) throws(StaleWriter) {
@@ -79,7 +78,7 @@ package struct WriteCondition: Sendable {
     }
 }
 
-/// Another change has come before: nothing was changed.
+/// Thrown if another change came first. Nothing was changed.
 package struct StaleWriter: Error {
     package init() {}
 }

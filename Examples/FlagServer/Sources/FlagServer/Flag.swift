@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The value of a feature flag. Small and plain: an observed property keeps it in place, and
-/// setting one allocates nothing.
+/// The value of a feature flag. It is small and plain: an observed property stores it in place, and
+/// setting it allocates nothing.
 package struct Flag: Sendable, Equatable {
     package var isEnabled: Bool
-    /// How many of a hundred users get the flag, from 0 to 100.
+    /// The number of users, out of a hundred, who get the flag: from 0 to 100.
     package var rollout: UInt8
 
     package init(isEnabled: Bool = false, rollout: UInt8 = 100) {
@@ -21,14 +21,14 @@ package struct Flag: Sendable, Equatable {
     }
 }
 
-/// A flag as one commit has left it.
+/// The state of a flag after a commit.
 package struct FlagState: Sendable, Equatable {
     package let name: Flag.Name
     package let flag: Flag
-    /// Whether the place that keeps the flags has this one. A flag that it does not have is off.
+    /// Whether the source of the flags has this one. If not, the flag is off.
     package let isKept: Bool
-    /// The number of the commit that has changed the flag last: etcd's revision, where it is kept
-    /// there. 0 before the first.
+    /// The number of the last commit that has changed the flag. If etcd is the source, it is etcd's
+    /// revision. It is 0 before the first change.
     package let version: UInt64
 
     package init(name: Flag.Name, flag: Flag = Flag(), version: UInt64 = 0, isKept: Bool = true) {
@@ -36,7 +36,7 @@ package struct FlagState: Sendable, Equatable {
     }
 }
 
-/// A flag that no request sets: it is computed from others.
+/// A flag that no request can set. It is computed from other flags.
 struct DerivedFlag: Sendable, Equatable {
     let name: String
     let isEnabled: Bool
@@ -47,9 +47,9 @@ struct DerivedFlag: Sendable, Equatable {
     }
 }
 
-/// All flags, as one commit has left them.
+/// All flags after one commit.
 package struct FlagSnapshot: Sendable {
-    /// In the order of their names.
+    /// The flags in the order of their names.
     package let flags: [FlagState]
 
     /// The number of the last commit that has changed one of them.
@@ -57,6 +57,6 @@ package struct FlagSnapshot: Sendable {
 
     package subscript(name: Flag.Name) -> FlagState { flags.first { $0.name == name }! }
 
-    /// Computed from the same commit: they never contradict the flags beside them.
+    /// The derived flags of the same commit. They never contradict the flags.
     var derived: [DerivedFlag] { [.checkoutOpen(self[.newCheckout].flag, maintenance: self[.maintenance].flag)] }
 }

@@ -47,7 +47,7 @@ extension Flag: Decodable {
         let container = try decoder.container(keyedBy: CodingKeys.self)
         isEnabled = try container.decode(Bool.self, forKey: .enabled)
         rollout = try Flag.rollout(in: container)
-        // A name that is misspelt would otherwise be a rollout to all.
+        // A misspelt name would otherwise count as missing, and the flag would be on for all.
         let members = try decoder.container(keyedBy: AnyMember.self)
         guard let unknown = members.allKeys.first(where: { CodingKeys(stringValue: $0.stringValue) == nil }) else {
             return
@@ -60,7 +60,7 @@ extension Flag: Decodable {
             let share = try container.decodeIfPresent(Double.self, forKey: .rollout) ?? 100
             if let whole = UInt8(exactly: share), whole <= 100 { return whole }
         } catch DecodingError.dataCorrupted {
-            // A number that is too large to be one.
+            // A number that is too large for the type.
         }
         throw DecodingError.dataCorruptedError(forKey: .rollout, in: container, debugDescription: "it is no share")
     }
@@ -76,6 +76,6 @@ extension Flag: Decodable {
 }
 
 extension Flag {
-    /// As in the body of a `PUT`.
+    /// The flag as in the body of a `PUT`.
     package var encoded: String { "{\"enabled\": \(isEnabled), \"rollout\": \(rollout)}" }
 }

@@ -15,10 +15,10 @@ import Metrics
 struct FlagRoutes: Sendable {
     let flags: FeatureFlags
     let source: FlagSource
-    /// How old the flags may be before `/readyz` says that the server is not ready.
+    /// The age of the flags at which `/readyz` says that the server is not ready.
     let staleLimit: Duration
     let stream: EventStream
-    /// How long changes take, until this server shows them.
+    /// Measures the time of a change until this server shows it.
     let changes: Timer
 
     func add(to router: Router<EdgeContext>) {
@@ -33,7 +33,7 @@ struct FlagRoutes: Sendable {
         router.group("flags")
             .read { request, context in try await read(request, context) { flags.snapshot } }
             .patch { request, _ in
-                // All names are known, and all values good, before anything is changed.
+                // All names and values are checked before anything is changed.
                 let form = #"{"dark-mode": {"enabled": true, "rollout": 25}, "maintenance": {"enabled": false}}"#
                 let given = try await request.decoded(as: [String: Flag].self, upTo: bodyLimit, form: form)
                 guard !given.isEmpty else { throw HTTPError(.badRequest, message: "the body names no flag") }
@@ -51,7 +51,7 @@ struct FlagRoutes: Sendable {
                 let form = #"{"enabled": true, "rollout": 25}, rollout from 0 to 100 or left out"#
                 let flag = try await request.decoded(as: Flag.self, upTo: bodyLimit, form: form)
                 try await change([name: flag], name, request)
-                // The change just made, or a later one.
+                // The present flag has this change, or a later one.
                 return try answer(flags[name].value)
             }
     }
@@ -62,8 +62,8 @@ struct FlagRoutes: Sendable {
         source.hasFlags.value && Duration.seconds(source.state().staleSeconds ?? 0) <= staleLimit
     }
 
-    /// Returns after the callbacks of inline observers. The streams have the change in their
-    /// mailboxes then.
+    /// Makes the changes. Returns after the callbacks of inline observers have returned. The
+    /// changes are then in the mailboxes of the streams.
     private func change(_ flags: [Flag.Name: Flag], _ name: Flag.Name?, _ request: Request) async throws {
         let begin = ContinuousClock.now
         let condition = request.expectedTags.map { tags in
@@ -103,7 +103,7 @@ struct FlagRoutes: Sendable {
         return try answer.response(from: request, context: context)
     }
 
-    /// Waits for a version that the client has seen; nil if it does not say.
+    /// Waits for the version that the client has seen; nil if the client does not name one.
     private func reach(_ version: UInt64?) async throws {
         if await source.reach(version) { return }
         let message =
@@ -118,13 +118,13 @@ struct FlagRoutes: Sendable {
             let message = "there were no flags from \(state.source) yet: \(state.error ?? state.state)"
             throw HTTPError(.serviceUnavailable, headers: [.retryAfter: "1"], message: message)
         }
-        // Browsers keep the answer, and ask each time whether it is the present one.
+        // Browsers keep the answer, and ask each time whether it is still the present one.
         let headers: HTTPFields = [.eTag: "\"\(source.tag(content.version))\"", .cacheControl: "no-cache"]
         return EditedResponse(headers: headers, response: content)
     }
 }
 
-/// A response with a version, which its entity tag names.
+/// A response with a version, which is in its entity tag.
 private protocol Versioned: ResponseGenerator { var version: UInt64 { get } }
 
 extension FlagState: Versioned {}

@@ -10,18 +10,18 @@ import Metrics
 import OpenFeature
 import ServiceLifecycle
 
-/// The service: its flags, its routes and what runs beside them.
+/// The service: its flags, its routes, and the services that run with it.
 package struct FlagService: Sendable {
     package let flags = FeatureFlags()
     let streams: StreamMetrics
-    /// Where changes go to, and what is known of that place.
+    /// The source of the flags. Changes go to it.
     package var source: FlagSource
-    /// The services that run beside the requests.
+    /// The services that run in addition to the requests.
     package var services: [any Service] = []
     package var edge: Edge
-    /// How often a stream is sent something when nothing changes.
+    /// The time after which a stream is sent something if nothing changes.
     package var heartbeat = Duration.seconds(15)
-    /// How old the flags may be before the server says that it is not ready.
+    /// The age of the flags at which the server says that it is not ready.
     package var staleLimit = Duration.seconds(30)
 
     package init(_ edge: Edge) {
@@ -31,27 +31,27 @@ package struct FlagService: Sendable {
         source = .memory(flags)
     }
 
-    /// Runs the application until the process is asked to end by SIGTERM or SIGINT.
+    /// Runs the application until SIGTERM or SIGINT asks the process to end.
     ///
-    /// - Throws: The error of a service, above all if it cannot listen.
+    /// - Throws: The error of a service, for example if it cannot listen.
     package func run() async throws {
         var configuration = ServiceGroupConfiguration(
             services: [application],
             gracefulShutdownSignals: [.sigterm, .sigint],
             logger: edge.logger
         )
-        // The two ports go down one after the other, each within `shutdownLimit`. What is left then
-        // is cancelled.
+        // The two ports shut down one after the other, each within `shutdownLimit`. Then the
+        // remaining work is cancelled.
         configuration.maximumGracefulShutdownDuration = .seconds(15)
         try await ServiceGroup(configuration: configuration).run()
     }
 
-    /// The application, to be run once. It stops when its service group shuts down, after every
-    /// stream has ended.
+    /// The application. Run it once. It stops when its service group shuts down, after every stream
+    /// has ended.
     package var application: some ApplicationProtocol {
         let (logger, metrics) = (edge.logger, edge.metrics)
         let own: [any Service] = [
-            // The first ends last: when all observations have ended.
+            // The first service ends last, when all observations have ended.
             ObservationDrain(within: .seconds(5)),
             // Warns of callbacks that do not return, and of mailboxes that grow.
             StuckCallbackWatch(logger: logger),

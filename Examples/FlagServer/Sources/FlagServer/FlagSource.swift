@@ -5,25 +5,26 @@ import Foundation
 import Hummingbird
 import OpenFeature
 
-/// The place that keeps the flags.
+/// The source of the flags, where they are stored.
 package struct FlagSource: Sendable {
-    /// Changes flags as one commit. When it returns, their properties have the changes, or later
+    /// Changes flags in one commit. When it returns, the properties have these changes or later
     /// ones.
     ///
-    /// Throws `StaleWriter` if the condition does not hold, `SourceUnavailable` if nothing was
-    /// changed, or it is not known.
+    /// Throws `StaleWriter` if the condition does not hold. Throws `SourceUnavailable` if nothing
+    /// was changed, or if that is not known.
     let change: @Sendable ([Flag.Name: Flag], WriteCondition?) async throws -> Void
     /// Waits until the flags are at least as new as a version that a client has seen, perhaps at
-    /// another server; nil for any version that there is now. False if that takes too long.
+    /// another server. Nil stands for the present version of the source. Returns false if this
+    /// takes too long.
     let reach: @Sendable (UInt64?) async -> Bool
     let state: @Sendable () -> SourceState
     let status: ReadOnly<ProviderStatus>
-    /// Whether there ever were flags from the source: until then, nothing is known of any flag.
+    /// Whether flags have come from the source. Before that, no flag is known.
     let hasFlags: ReadOnly<Bool>
-    /// Names the source's count of versions: all servers on one etcd have the same, and this
-    /// process alone has its own.
+    /// The name of the source's series of versions. All servers with the same etcd have the same
+    /// series. A process without a source has its own.
     let series: String
-    /// Whether a server that starts later knows less of flags that have been removed.
+    /// Whether a server that starts later does not know which flags were removed.
     let forgetsRemovals: Bool
 
     package init(
@@ -40,7 +41,7 @@ package struct FlagSource: Sendable {
         (self.series, self.forgetsRemovals) = (series, forgetsRemovals)
     }
 
-    /// Flags that live only in this process.
+    /// Returns a source for flags that exist only in this process.
     static func memory(_ flags: FeatureFlags) -> FlagSource {
         FlagSource(
             change: { changes, condition in try flags.change(changes, if: condition) },
@@ -50,15 +51,16 @@ package struct FlagSource: Sendable {
         )
     }
 
-    /// A version as entity tags and the identifiers of events name it.
+    /// Returns a version as entity tags and the ids of events name it.
     func tag(_ version: UInt64) -> String { "\(series):\(version)" }
 
-    /// The version that a tag names; nil if the tag belongs to another series.
+    /// Returns the version that a tag names; nil if the tag belongs to another series.
     func version(_ tag: String) -> UInt64? {
         tag.hasPrefix("\(series):") ? UInt64(tag.dropFirst(series.count + 1)) : nil
     }
 
-    /// Whether a client that has the flags of a version has these after the flags that are newer.
+    /// Returns whether a client with the flags of a version is up to date after it has received the
+    /// newer flags.
     func canResume(_ snapshot: FlagSnapshot, after version: UInt64) -> Bool {
         version <= snapshot.version && !(forgetsRemovals && snapshot.flags.contains { $0.version == 0 })
     }
@@ -68,12 +70,12 @@ package struct FlagSource: Sendable {
 package struct SourceState: ResponseEncodable, Sendable {
     let source: String
     let state: String
-    /// How old the flags may be; nil if they are current.
+    /// The age of the flags in seconds; nil if they are current.
     let staleSeconds: Double?
     let error: String?
     let revision: Int64?
     /// The faults of present values, by the names of the flags. Such a flag keeps its last good
-    /// value. Nil if there is no fault.
+    /// value. Nil if there are none.
     let malformed: [String: String]?
 
     package init(
@@ -89,7 +91,7 @@ package struct SourceState: ResponseEncodable, Sendable {
     }
 }
 
-/// A change was not made, or it is not known whether it was.
+/// Thrown if a change was not made, or if that is not known.
 package struct SourceUnavailable: Error {
     let message: String
 

@@ -3,8 +3,7 @@
 import HTTPEdge
 import Hummingbird
 
-/// The page at `/`, which shows the flags as they are and changes them. Its files are part of the
-/// program.
+/// The page at `/`, which shows the flags and can change them. Its files are a part of the program.
 enum Page {
     static func add(to router: Router<EdgeContext>) {
         add("/", "text/html", PackageResources.page_html, to: router)

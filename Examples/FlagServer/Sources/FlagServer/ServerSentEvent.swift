@@ -5,20 +5,21 @@ import NIOCore
 
 /// An item of a stream, in the form that browsers know as `EventSource`.
 enum ServerSentEvent: Sendable {
-    /// There never were flags from the source: nothing is known of any.
+    /// No flags have come from the source, so no flag is known.
     case waiting(SourceState)
-    /// All flags, first.
+    /// All flags. It is the first event.
     case state(StreamedFlags)
     /// The changes of one commit.
     case change(StreamedFlags)
-    /// Nothing: it shows both sides that the connection lives.
+    /// An empty item. It shows both sides that the connection works.
     case heartbeat
-    /// Nothing comes after this: the service goes down, or is behind what the client has seen.
+    /// The last item: the service shuts down, or is older than the state that the client has seen.
     case end
 
-    /// The event as it is sent, its empty line included.
+    /// The event as it is sent, with its empty line.
     ///
-    /// Written by hand: a thousand streams encode each change. The names of flags need no escapes.
+    /// It is encoded by hand, because a thousand streams encode each change. The names of flags
+    /// need no escapes.
     var encoded: ByteBuffer {
         switch self {
         case .waiting(let source):
@@ -36,17 +37,19 @@ enum ServerSentEvent: Sendable {
 /// Flags as a stream shows them.
 struct StreamedFlags: Sendable {
     let flags: [FlagState]
-    /// All derived flags, of the same commit.
+    /// All derived flags of the same commit.
     let derived: [DerivedFlag]
-    /// The number of the commit that has left the flags so.
+    /// The number of the commit.
     let version: UInt64
-    /// How many commits the stream has left out so far. Their changes are in a later event.
+    /// The number of commits that the stream has left out so far. A later event has their changes.
     let dropped: UInt64
-    /// The id that a client sends when it reconnects: the last event that it has seen.
+    /// The id of the last event that a client has seen. The client sends it when it connects again.
     let id: String
 
-    /// - Parameter last: The version that the client has: flags that it has are left out. nil for
-    ///   none.
+    /// Makes the flags of an event.
+    ///
+    /// - Parameter last: The version that the client has. Flags that have not changed since are
+    ///   left out. Nil for none.
     init(_ all: FlagSnapshot, after last: UInt64?, dropped: UInt64, _ source: FlagSource) {
         flags = last.map { last in all.flags.filter { $0.version > last } } ?? all.flags
         (derived, version, self.dropped) = (all.derived, all.version, dropped)

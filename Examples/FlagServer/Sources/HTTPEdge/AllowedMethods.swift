@@ -3,10 +3,12 @@
 import HTTPTypes
 import Hummingbird
 
-/// Answers 405, with the methods that there are, where the router would say that there is nothing.
+/// Answers 405 with the possible methods, where the router would answer that there is no such path.
 struct AllowedMethods: RouterMiddleware {
     private let routes: [(path: [Substring], method: HTTPRequest.Method)]
 
+    /// Makes the middleware.
+    ///
     /// - Parameter router: A router with the same routes.
     init(_ router: Router<EdgeContext>) {
         routes = router.routes.map { ("\($0.path)".split(separator: "/"), $0.method) }

@@ -10,11 +10,11 @@ import Glibc
 import Darwin
 #endif
 
-/// Accepts a connection only while the process has a descriptor for it: the others wait in the
-/// system's queue.
+/// Accepts a connection only while the process has a descriptor for it. Other connections wait in
+/// the system's queue.
 ///
-/// NIO's server asks for the next connection again and again, as fast as it can, while accepting
-/// fails for want of a descriptor.
+/// If accepting fails because there is no descriptor, NIO's server tries again at once, as fast as
+/// it can.
 package struct ConnectionLimit: AvailableConnectionsDelegate {
     private let most: Int
     private let logger: Logger
@@ -38,22 +38,22 @@ package struct ConnectionLimit: AvailableConnectionsDelegate {
 
     package func isAcceptingNewConnections() -> Bool { count < most }
 
-    /// Limits what a listening channel accepts, on its event loop.
+    /// Limits the connections that a listening channel accepts. Call it on the channel's event
+    /// loop.
     package func add(to channel: any Channel) throws {
         try channel.pipeline.syncOperations.addHandler(AvailableConnectionsChannelHandler(delegate: self))
     }
 }
 
-/// How many connections the process may have.
+/// Sets the number of connections that the process may have.
 package enum Descriptors {
-    /// Lets the process have as many descriptors as the system allows it, and not only as many as
-    /// are usual.
+    /// Raises the process's limit of descriptors to the largest number that the system allows.
     ///
-    /// - Returns: How many connections that makes. The process itself needs some for its threads,
-    ///   its log and its own connections.
+    /// - Returns: The number of connections. The process itself needs some descriptors for its
+    ///   threads, its log and its own connections.
     package static func raiseLimit() -> Int {
         var limit = rlimit()
-        // Safe: the calls use the limit while they run, and not later.
+        // Safe: the calls use the limit only while they run.
         unsafe getrlimit(files, &limit)
         limit.rlim_cur = limit.rlim_max
         unsafe setrlimit(files, &limit)

@@ -4,9 +4,9 @@ import HTTPTypes
 import Hummingbird
 import NIOHTTPTypes
 
-/// Asks a client for the body that it keeps back until then: `Expect: 100-continue`.
+/// Asks a client to send a body that waits for this: `Expect: 100-continue`.
 ///
-/// A connection's requests are handled one after another, so that the answers before this one are
+/// The requests of a connection are handled one after the other, so the answers before this one are
 /// complete.
 struct ContinueMiddleware: RouterMiddleware {
     func handle(

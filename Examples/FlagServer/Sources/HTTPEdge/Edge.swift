@@ -6,33 +6,33 @@ import Logging
 import NIOCore
 import ServiceLifecycle
 
-/// Protects a service's routes from the clients of its port: limits, checks of the requests, and an
-/// orderly end.
+/// Protects the routes of a service from the clients of its port: it limits and checks requests,
+/// and shuts down in order.
 ///
-/// Nothing here knows what the service does. A service adds its routes. No client can then exhaust
-/// its memory, keep it from ending, or make changes from another site's page.
+/// It does not know what the service does. The service adds its routes. Clients then cannot exhaust
+/// the memory, keep the service from ending, or make changes from a page of another site.
 package struct Edge: Sendable {
     package var host: String
-    /// Where to listen; 0 for any port that is free.
+    /// The port; 0 for any free port.
     package var port: Int
-    /// The names that clients may give the server, without ports; nil for any.
+    /// The names by which clients may address the server, without ports; nil for any.
     package var allowedHosts: Set<String>?
-    /// Who may change something.
+    /// Says who may make changes.
     package var writes = WritePolicy.anyone
-    /// The beginnings of paths whose POST requests change nothing.
+    /// The begin of the paths whose POST requests change nothing.
     package var readOnlyPaths: [String] = []
-    /// How long a connection may be without a request, or a request without its next byte.
+    /// The longest time of a connection without a request, or of a request without another byte.
     package var idleLimit = TimeAmount.seconds(60)
-    /// How many connections there may be.
+    /// The largest number of connections.
     package var connectionLimit = Descriptors.raiseLimit()
-    /// How long a connection may take to end by itself when the service goes down.
+    /// The time in which a connection may end by itself when the service shuts down.
     package let shutdownLimit = TimeAmount.seconds(5)
     package let metrics: TextMetrics
     package let logger: Logger
 
-    /// Makes an edge. A host that only this machine reaches answers to no other name than its own,
-    /// and lets anyone make changes. Any other host answers to every name, and refuses changes
-    /// until there is a token.
+    /// Makes an edge. If only this machine reaches the host, the edge accepts no other name than
+    /// the host's, and every client may make changes. For any other host it accepts every name, and
+    /// refuses changes until there is a token.
     package init(host: String = "127.0.0.1", port: Int = 8_080, metrics: TextMetrics, logger: Logger) {
         (self.host, self.port, self.metrics, self.logger) = (host, port, metrics, logger)
         let isLoopback = host == "localhost" || host == "::1" || host.hasPrefix("127.")
@@ -40,12 +40,12 @@ package struct Edge: Sendable {
         writes = isLoopback ? .anyone : .noOne
     }
 
-    /// The application, to be run once. It stops when its service group shuts down, after every
-    /// stream has ended. A connection that does not end within `shutdownLimit` is closed.
+    /// Returns the application. Run it once. It stops when its service group shuts down, after
+    /// every stream has ended. A connection that does not end within `shutdownLimit` is closed.
     ///
     /// - Parameters:
-    ///   - services: Services that run beside the requests, and end after them.
-    ///   - routes: Adds the service's routes. It is called twice.
+    ///   - services: Services that run with the requests, and end after them.
+    ///   - routes: Adds the routes of the service. It is called twice.
     package func application(
         services: [any Service],
         routes: (Router<EdgeContext>) -> Void
@@ -61,7 +61,7 @@ package struct Edge: Sendable {
             configuration: ApplicationConfiguration(
                 address: .hostname(host, port: port),
                 serverName: "FlagServer",
-                // A thousand clients may come at once.
+                // A thousand clients may connect at once.
                 backlog: 1_024,
                 availableConnectionsDelegate: ConnectionLimit(connectionLimit, logger: logger)
             ),
@@ -76,8 +76,8 @@ package struct Edge: Sendable {
             router.read("metrics") { _, _ in metrics.response }
             routes(router)
         }
-        // The methods that there are must be known before the routes are added: a middleware is for
-        // what comes after it.
+        // The possible methods must be known before the routes are added: a middleware applies only
+        // to routes that are added later.
         let known = Router(context: EdgeContext.self)
         addAll(to: known)
         let router = Router(context: EdgeContext.self)

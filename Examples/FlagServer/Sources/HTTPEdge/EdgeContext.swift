@@ -16,7 +16,7 @@ package struct EdgeContext: RequestContext {
 }
 
 extension EdgeContext {
-    /// The part of the path that a route calls `name`: `dark%2Dmode` is `dark-mode`.
+    /// The part of the path that a route calls `name`: `dark%2Dmode` becomes `dark-mode`.
     package var name: String {
         get throws {
             let given = try parameters.require("name")

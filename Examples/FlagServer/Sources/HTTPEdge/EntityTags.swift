@@ -4,9 +4,10 @@ import HTTPTypes
 import Hummingbird
 
 extension Request {
-    /// The entity tags that the client accepts as the present one; nil if it expects nothing.
+    /// The entity tags that the client expects: one of them must be the present one. Nil if the
+    /// client expects nothing.
     ///
-    /// `*` expects nothing: every flag is there. A weak tag, `W/"…"`, equals none.
+    /// `*` expects nothing, because every flag exists. A weak tag, `W/"…"`, equals no tag.
     package var expectedTags: [String]? {
         headers[.ifMatch].flatMap { given in
             let tags = tags(given)
@@ -14,13 +15,13 @@ extension Request {
         }
     }
 
-    /// The entity tags of what the client has; none if it does not say. A weak tag is as good:
-    /// proxies that compress make tags weak.
+    /// The entity tags of the contents that the client has; empty if it names none. Weak tags
+    /// count, too, because proxies that compress make tags weak.
     package var knownTags: [String] {
         strong(tags(headers[.ifNoneMatch] ?? "").map { $0.hasPrefix("W/") ? String($0.dropFirst(2)) : $0 })
     }
 
-    /// Whether the client takes what there is, although it may be old.
+    /// Whether the client accepts the present contents, although they may be old.
     package var acceptsStale: Bool { headers[.cacheControl]?.contains("max-stale") ?? false }
 
     private func tags(_ given: String) -> [String] { given.split(separator: ",").map { $0.filter { $0 != " " } } }
@@ -29,7 +30,7 @@ extension Request {
         tags.filter { $0.hasPrefix("\"") && $0.count > 1 }.map { String($0.dropFirst().dropLast()) }
     }
 
-    /// The last event that a client of a stream has seen.
+    /// The id of the last event that the client of a stream has seen.
     package var lastEventID: String? { headers[.lastEventID] }
 }
 

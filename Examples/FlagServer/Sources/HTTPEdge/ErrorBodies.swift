@@ -2,8 +2,8 @@
 
 import Hummingbird
 
-/// Gives every error answer a JSON body, `{"error": {"message": "…"}}`, also the router's own for
-/// paths that it does not know.
+/// Gives every error answer a JSON body, `{"error": {"message": "…"}}`, also the router's own
+/// answer for an unknown path.
 struct ErrorBodies: RouterMiddleware {
     func handle(
         _ request: Request,

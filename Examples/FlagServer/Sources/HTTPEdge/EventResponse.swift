@@ -4,10 +4,10 @@ import Hummingbird
 import NIOCore
 
 extension Router<EdgeContext> {
-    /// Answers GET by a stream of server-sent events, and HEAD by its head.
+    /// Answers GET with a stream of server-sent events, and HEAD with the head of that answer.
     ///
-    /// - Parameter run: Sends events for as long as the stream goes on. Its parameter returns when
-    ///   the client can take more.
+    /// - Parameter run: Sends events while the stream goes on. Its parameter returns when the
+    ///   client can take more.
     package func stream(
         _ path: RouterPath,
         _ run: @escaping @Sendable (Request, _ send: (ByteBuffer) async throws -> Void) async throws -> Void
@@ -16,10 +16,10 @@ extension Router<EdgeContext> {
     }
 }
 
-/// The answer that is a stream of server-sent events.
+/// Makes the answer that is a stream of server-sent events.
 private enum EventResponse {
-    /// How many bytes the system keeps for a client that does not read. With more, the client would
-    /// only read older events later.
+    /// The number of bytes that the system keeps for a client that does not read. If it was larger,
+    /// such a client would only read older events later.
     static let sendBuffer = 32 * 1_024
 
     static func make(

@@ -2,7 +2,7 @@
 
 import Hummingbird
 
-/// Leaves out the body of an error that answers HEAD: a client would take it for the beginning of
+/// Removes the body of an error that answers HEAD. A client would take the body for the begin of
 /// the next answer.
 struct HeadErrors: RouterMiddleware {
     func handle(

@@ -3,10 +3,10 @@
 import Hummingbird
 
 extension RouterMethods {
-    /// Answers GET, and HEAD alike, but for the body.
+    /// Answers GET, and HEAD in the same way without the body.
     ///
-    /// The router's own option of that kind answers HEAD outside the middleware, which then counts
-    /// each as a request that never ends.
+    /// The router has an option for this, but it answers HEAD outside the middleware, which then
+    /// counts each of these requests as one that never ends.
     @discardableResult
     package func read(
         _ path: RouterPath = "",

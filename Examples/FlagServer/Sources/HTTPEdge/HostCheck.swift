@@ -3,12 +3,12 @@
 import HTTPTypes
 import Hummingbird
 
-/// Refuses a request that does not say, once, which host it means, or that means another.
+/// Refuses a request that does not name its host exactly once, or that names another host.
 ///
-/// A page elsewhere may give its own name this server's address. Its requests have the page's name
-/// as their host.
+/// A page of another site may give its own name the address of this server. Its requests then have
+/// the name of the page as their host.
 struct HostCheck: RouterMiddleware {
-    /// Names without ports; nil for any.
+    /// The allowed names, without ports; nil for any.
     let allowed: Set<String>?
     /// The fields after the first.
     private static let another = HTTPField.Name("Host")!
@@ -20,7 +20,7 @@ struct HostCheck: RouterMiddleware {
         context: EdgeContext,
         next: (Request, EdgeContext) async throws -> Response
     ) async throws -> Response {
-        // The first is the request's authority.
+        // The first field is the authority of the request.
         guard let host = request.head.authority, !host.isEmpty, request.headers[Self.another] == nil else {
             throw HTTPError(.badRequest, message: "a request has one 'Host'")
         }
@@ -30,7 +30,7 @@ struct HostCheck: RouterMiddleware {
         return try await next(request, context)
     }
 
-    /// The host without its port: `[::1]:8080` is `[::1]`.
+    /// Returns the host without its port: `[::1]:8080` becomes `[::1]`.
     static func name(_ host: String) -> String {
         guard let colon = host.lastIndex(of: ":"), !host[colon...].contains("]") else { return host.lowercased() }
         return host[..<colon].lowercased()

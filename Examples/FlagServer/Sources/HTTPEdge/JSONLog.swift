@@ -4,7 +4,7 @@ import Foundation
 import Logging
 import Synchronization
 
-/// Writes each line of the log as a JSON object to the standard error.
+/// Writes each line of the log as a JSON object to standard error.
 package struct JSONLog: LogHandler {
     package var logLevel = Logger.Level.info
     package var metadata: Logger.Metadata = [:]

@@ -4,15 +4,15 @@
 import NIOCore
 import NIOHTTP2
 
-/// Answers the pings of an HTTP/2 connection that its own data have caused, and passes everything
+/// Answers those pings of an HTTP/2 connection that its own data have caused, and passes everything
 /// else on.
 ///
-/// A client of gRPC sends a ping with every message that it reads, to estimate the connection's
-/// bandwidth. NIO's HTTP/2 closes a connection with more than 200 pings in 30 seconds, since they
-/// could be an attack, and gRPC offers no setting for it.
+/// A client of gRPC sends a ping with every message that it reads, to estimate the bandwidth of the
+/// connection. NIO's HTTP/2 closes a connection with more than 200 pings in 30 seconds, because
+/// they could be an attack, and gRPC has no setting for this.
 ///
-/// A peer that only pings is no peer that reads: what this side has written allows so many pings,
-/// and no more. The others reach NIO's handler, and its limit.
+/// The data that this side has written allow a number of pings. A peer that sends pings and reads
+/// nothing gets no more of them: its pings reach NIO's handler, and its limit.
 package final class PingHandler: ChannelDuplexHandler {
     package typealias InboundIn = ByteBuffer
     package typealias InboundOut = ByteBuffer
@@ -22,20 +22,22 @@ package final class PingHandler: ChannelDuplexHandler {
     private static let headerLength = 9
     private static let pingLength = 8
     private static let pingType: UInt8 = 6
-    /// How many bytes the peer reads at least between two pings: a frame of the usual size.
+    /// The smallest number of bytes that the peer reads between two pings: a frame of the usual
+    /// size.
     private static let bytesForPing = 1 << 14
-    /// How many pings at most may come at once: as many as NIO allows in its interval.
+    /// The largest number of pings that may come at once: as many as NIO allows in its interval.
     private static let mostAllowed = 200
 
-    /// The beginning of a frame that is still too short to decide.
+    /// The begin of a frame that is too short to decide.
     private var pending = ByteBuffer()
-    /// The bytes that are left of a frame that is passed on; first those of the preface that a
-    /// client sends.
+    /// The number of bytes that remain of a frame which is passed on. At first it is the length of
+    /// the preface that a client sends.
     private var rest = 24
-    /// How many pings may still be answered here.
+    /// The number of pings that may still be answered here.
     private var allowed = 0
 
-    /// Adds the handler to a connection that a server has accepted, in front of what it protects.
+    /// Adds the handler to a connection that a server has accepted, before the handlers that it
+    /// protects.
     package static func add(to channel: any Channel) throws {
         let pipeline = channel.pipeline.syncOperations
         let protected = try pipeline.handler(type: NIOHTTP2Handler.self)
@@ -63,7 +65,7 @@ package final class PingHandler: ChannelDuplexHandler {
 
     private enum Piece {
         case other(ByteBuffer)
-        /// With the answer.
+        /// A ping, with its answer.
         case ping(ByteBuffer)
     }
 

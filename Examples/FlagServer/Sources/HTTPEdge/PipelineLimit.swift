@@ -5,7 +5,7 @@ import NIOHTTPTypes
 
 /// Closes a connection with too many requests that wait for their answers.
 ///
-/// NIO decodes at once whatever it has read, and a decoded request takes a hundred times as many
+/// NIO decodes all bytes that it has read at once. A decoded request takes a hundred times as many
 /// bytes as the client has sent for it.
 final class PipelineLimit: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
@@ -19,8 +19,8 @@ final class PipelineLimit: ChannelDuplexHandler, RemovableChannelHandler {
     init(_ most: Int) { self.most = most }
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
-        // Parts that were read together with one request too many still come after the connection
-        // is closed.
+        // Parts that were read together with one request too many come after the connection is
+        // closed, too.
         guard waiting <= most else { return }
         if case .head = unwrapInboundIn(data) { waiting += 1 }
         if waiting <= most { context.fireChannelRead(data) } else { context.close(promise: nil) }

@@ -8,8 +8,8 @@ extension Request {
     /// Decodes the body, which is JSON.
     ///
     /// - Parameters:
-    ///   - limit: The most bytes it may have.
-    ///   - form: The form of a right body, for the message of an error.
+    ///   - limit: The largest number of bytes.
+    ///   - form: The form of a correct body, for the message of an error.
     package func decoded<Content: Decodable>(
         as type: Content.Type = Content.self,
         upTo limit: Int,
@@ -34,7 +34,7 @@ extension Request {
 package let unknownMember = "no such member"
 
 extension DecodingError {
-    /// One line for the sender of the body. Names the flag, too, where the body has several.
+    /// One line for the sender of the body. It also names the flag if the body has several.
     package var explanation: String {
         switch self {
         case .keyNotFound(let key, let context): "'\((context.codingPath + [key]).text)' is missing"

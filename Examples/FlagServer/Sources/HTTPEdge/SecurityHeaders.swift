@@ -3,7 +3,8 @@
 import HTTPTypes
 import Hummingbird
 
-/// Lets browsers know that pages are made of this server's own files, and are shown in no frame.
+/// Adds headers by which browsers know that pages consist of this server's own files, and must not
+/// be shown in a frame.
 struct SecurityHeaders: RouterMiddleware {
     static let policy =
         "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; "

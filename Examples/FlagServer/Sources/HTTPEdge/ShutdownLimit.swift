@@ -2,13 +2,13 @@
 
 import NIOCore
 
-/// Closes its connection if that has not ended by itself some time after the service began to go
+/// Closes its connection if this has not ended by itself some time after the service began to shut
 /// down.
 ///
-/// A client that does not read, or has sent half a request, would otherwise keep the service
+/// A client that does not read, or that has sent half a request, would otherwise keep the service
 /// running.
 package final class ShutdownLimit: ChannelInboundHandler, RemovableChannelHandler {
-    // It looks at no data.
+    // The handler uses no data.
     package typealias InboundIn = Never
 
     private let limit: TimeAmount

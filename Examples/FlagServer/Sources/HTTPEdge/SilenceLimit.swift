@@ -3,14 +3,14 @@
 #if Flagd
 import NIOCore
 
-/// Closes its connection when the client has sent nothing for some time, not even answers to pings.
+/// Closes its connection if the client has sent nothing for some time, not even answers to pings.
 ///
 /// gRPC asks such a client to go, and waits for its answer.
 package final class SilenceLimit: ChannelInboundHandler {
-    // It looks at no data.
+    // The handler uses no data.
     package typealias InboundIn = Never
 
-    /// Adds the limit to a connection, in front of everything else.
+    /// Adds the limit to a connection, before all other handlers.
     package static func add(_ limit: TimeAmount, to channel: any Channel) throws {
         let handlers: [any ChannelHandler] = [IdleStateHandler(readTimeout: limit), SilenceLimit()]
         try channel.pipeline.syncOperations.addHandlers(handlers, position: .first)

@@ -4,16 +4,16 @@ import CoreMetrics
 import Hummingbird
 import Synchronization
 
-/// Keeps what is measured, and writes it in Prometheus's text format.
+/// Keeps metrics, and writes them in Prometheus's text format.
 ///
-/// Enough for this example. A service of your own bootstraps swift-metrics with the backend that
+/// It is enough for this example. Your own service bootstraps swift-metrics with the backend that
 /// you have.
 package final class TextMetrics: MetricsFactory {
     private enum Kind: String { case counter, gauge, histogram }
 
     private struct Family {
         let kind: Kind
-        /// By their labels, as they are written.
+        /// The measures by their labels in text form.
         var measures: [String: Measure] = [:]
     }
 
@@ -21,7 +21,8 @@ package final class TextMetrics: MetricsFactory {
 
     package init() {}
 
-    /// All measures, in the order of their names, those of one name below a line with its type.
+    /// All measures in the order of their names. The measures of one name come after a line with
+    /// its type.
     package var text: String {
         families.withLock { $0.sorted { $0.key < $1.key } }
             .flatMap { name, family in
@@ -44,7 +45,8 @@ package final class TextMetrics: MetricsFactory {
         let labels = dimensions.map { "\(Self.name($0))=\"\(Self.escaped($1))\"" }.joined(separator: ",")
         return families.withLock { families in
             var family = families[name] ?? Family(kind: kind)
-            // A metric whose name belongs to another kind is measured, but not shown.
+            // If the name of a metric belongs to another kind, the metric is measured, but not
+            // shown.
             guard family.kind == kind else { return Measure(isHistogram: kind == .histogram) }
             let measure = family.measures[labels] ?? Measure(isHistogram: kind == .histogram)
             family.measures[labels] = measure
@@ -92,16 +94,16 @@ package final class TextMetrics: MetricsFactory {
     package func destroyTimer(_ handler: any TimerHandler) {}
 }
 
-/// A sum, and for a histogram how many values were at most each bound.
+/// A sum. For a histogram it also has the number of values up to each bound.
 private final class Measure: CounterHandler, MeterHandler, RecorderHandler, TimerHandler {
-    /// In seconds: from a read in memory to a request that hangs.
+    /// The bounds in seconds, from a read in memory to a request that hangs.
     private static let bounds = [
         0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10,
     ]
 
     private struct State {
         var sum = 0.0
-        /// The last counts what is above all bounds.
+        /// The last bucket counts the values above all bounds.
         var buckets: [Int]
     }
 
@@ -143,6 +145,6 @@ private final class Measure: CounterHandler, MeterHandler, RecorderHandler, Time
         }
     }
 
-    /// In seconds, as is usual.
+    /// Recorded in seconds, as is usual.
     func recordNanoseconds(_ duration: Int64) { record(Double(duration) / 1e9) }
 }

@@ -4,10 +4,10 @@ import HTTPTypes
 import NIOCore
 import NIOHTTPTypes
 
-/// Answers a request that asks for another protocol (`Upgrade`, or the method `CONNECT`) as any
-/// other, and ends its connection then.
+/// Answers a request for another protocol (`Upgrade`, or the method `CONNECT`) like any other
+/// request, and then closes its connection.
 ///
-/// NIO's decoder decodes nothing after such a request. It would keep everything that the client
+/// NIO's decoder decodes nothing after such a request. It would keep all bytes that the client
 /// sends, without a limit.
 final class UpgradeRefusal: ChannelDuplexHandler, RemovableChannelHandler {
     typealias InboundIn = HTTPRequestPart
@@ -15,9 +15,10 @@ final class UpgradeRefusal: ChannelDuplexHandler, RemovableChannelHandler {
     typealias OutboundIn = HTTPResponsePart
     typealias OutboundOut = HTTPResponsePart
 
-    /// Requests without a complete answer.
+    /// The number of requests without a complete answer.
     private var pending = 0
-    /// Whether the newest request is the last that is decoded, and whether its body has come.
+    /// Whether the newest request is the last one that is decoded, and whether its body is
+    /// complete.
     private var isLast = false
     private var isComplete = false
 

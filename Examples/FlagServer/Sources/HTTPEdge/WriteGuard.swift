@@ -3,10 +3,10 @@
 import HTTPTypes
 import Hummingbird
 
-/// Decides who may change something. A change is every request but GET, HEAD and OPTIONS, and those
-/// below a path that only reads.
+/// Says who may make changes. A change is every request except GET, HEAD and OPTIONS, and except
+/// requests below a path that only reads.
 package enum WritePolicy: Sendable {
-    /// Every client that reaches the port. For loopback.
+    /// Every client that reaches the port. Use it for loopback.
     case anyone
     /// A client that has this token: `Authorization: Bearer TOKEN`.
     case token(String)
@@ -16,7 +16,7 @@ package enum WritePolicy: Sendable {
 /// Refuses changes by clients that may not make them, and by pages of other origins.
 struct WriteGuard: RouterMiddleware {
     let policy: WritePolicy
-    /// The beginnings of paths whose POST requests change nothing.
+    /// The begin of the paths whose POST requests change nothing.
     let readOnlyPaths: [String]
 
     func handle(
@@ -34,7 +34,7 @@ struct WriteGuard: RouterMiddleware {
         return try await next(request, context)
     }
 
-    /// A browser sends the origin of the page with everything but the plainest GET.
+    /// A browser sends the origin of the page with all requests but the simplest GET.
     private func checkOrigin(_ request: Request) throws {
         guard let origin = request.headers[.origin], let host = request.head.authority else { return }
         guard origin == "http://\(host)" || origin == "https://\(host)" else {
@@ -58,7 +58,8 @@ struct WriteGuard: RouterMiddleware {
         }
     }
 
-    /// Takes as long for a text that begins as the other as for any of its length.
+    /// Returns whether the texts are equal. It takes the same time for all texts of one length, so
+    /// the time does not show how much of the token is right.
     private static func areEqual(_ one: String, _ other: String) -> Bool {
         let (one, other) = (Array(one.utf8), Array(other.utf8))
         guard one.count == other.count else { return false }

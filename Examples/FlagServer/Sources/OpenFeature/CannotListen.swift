@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The port of flagd's protocol cannot be used.
+/// Thrown if the port of flagd's protocol cannot be used.
 package struct CannotListen: Error, CustomStringConvertible {
     let host: String
     let port: Int

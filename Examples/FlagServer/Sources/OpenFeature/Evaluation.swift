@@ -2,29 +2,29 @@
 
 /// A flag's value for one user, as OpenFeature reports it.
 struct Evaluation: Sendable, Equatable {
-    /// Why a flag has its value.
+    /// The reason why a flag has its value.
     enum Reason: String, Sendable {
-        /// It is the same for all.
+        /// The value is the same for all users.
         case constant = "STATIC"
-        /// The user's key has decided.
+        /// The key of the user decides.
         case targetingMatch = "TARGETING_MATCH"
-        /// It depends on the user's key, and there is none.
+        /// The value depends on the key of the user, and there is none.
         case noKey = "DEFAULT"
     }
 
     let name: String
     let value: Bool
     let reason: Reason
-    /// The commit that made the value.
+    /// The number of the commit that has made the value.
     let version: UInt64
 
     var variant: String { value ? "on" : "off" }
 }
 
 extension ProvidedFlags {
-    /// A flag's value for a user; nil if there is no flag of this name.
+    /// Returns a flag's value for a user; nil if there is no flag with this name.
     ///
-    /// flagd's providers, which evaluate in their own processes, come to the same: see
+    /// flagd's providers evaluate in their own processes, and find the same value: see
     /// `flagdConfiguration`.
     ///
     /// - Parameter targetingKey: Names the user. The same user is always on the same side of a
@@ -33,7 +33,7 @@ extension ProvidedFlags {
         flags.first { $0.name == name }.map { evaluation(of: $0, targetingKey: targetingKey) }
     }
 
-    /// The values of all flags for a user.
+    /// Returns the values of all flags for a user.
     func evaluations(targetingKey: String?) -> [Evaluation] {
         flags.map { evaluation(of: $0, targetingKey: targetingKey) }
     }
@@ -49,9 +49,11 @@ extension ProvidedFlags {
     }
 }
 
-/// Where flagd's `fractional` puts a user: MurmurHash3 of the flag's name and the user's key, as
-/// CBOR writes the two.
+/// Computes where flagd's `fractional` puts a user: the MurmurHash3 of the flag's name and the
+/// user's key, as CBOR encodes the two.
 enum FractionalHash {
+    /// Returns the place of a user.
+    ///
     /// - Returns: A number from 0 to `total` - 1.
     static func bucket(of targetingKey: String, flag: String, total: UInt64) -> UInt64 {
         // An array of two texts.
@@ -59,7 +61,7 @@ enum FractionalHash {
         return (UInt64(murmur3(bytes)) * total) >> 32
     }
 
-    /// A text: its kind and length, in as few bytes as that takes, then itself.
+    /// Returns a text in CBOR: its kind and length in as few bytes as possible, and then its bytes.
     private static func cbor(_ text: String) -> [UInt8] {
         let count = text.utf8.count
         let head: [UInt8] =
@@ -72,7 +74,7 @@ enum FractionalHash {
         return head + text.utf8
     }
 
-    /// MurmurHash3, of 32 bits, with the seed 0.
+    /// Returns the MurmurHash3 of 32 bits, with the seed 0.
     private static func murmur3(_ bytes: [UInt8]) -> UInt32 {
         func rotated(_ word: UInt32, _ count: UInt32) -> UInt32 { word << count | word >> (32 - count) }
         func mixed(_ word: UInt32) -> UInt32 { rotated(word &* 0xCC9E_2D51, 15) &* 0x1B87_3593 }

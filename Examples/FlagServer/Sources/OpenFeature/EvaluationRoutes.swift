@@ -11,11 +11,11 @@ import NIOCore
 /// The body is `{"context": {"targetingKey": "user 1"}}`. Other members of the context decide
 /// nothing here.
 package struct EvaluationRoutes<State: Sendable>: Sendable {
-    /// The beginning of the paths of all of them. Their POST requests change nothing.
+    /// The begin of all of these paths. Their POST requests change nothing.
     package static var path: String { "/ofrep/" }
 
     private let provider: FlagProvider<State>
-    /// The most bytes that a context may have. Applications send all that they know of a user.
+    /// The largest number of bytes of a context. Applications send all that they know of a user.
     private let bodyLimit = 64 * 1_024
 
     package init(_ provider: FlagProvider<State>) { self.provider = provider }
@@ -42,6 +42,8 @@ package struct EvaluationRoutes<State: Sendable>: Sendable {
             }
     }
 
+    /// Returns the answer to a request.
+    ///
     /// - Parameter name: The flag that an error names.
     private func answer<Answer: Encodable>(
         _ request: Request,
@@ -79,7 +81,7 @@ private struct EvaluationBody: Decodable {
     let context: Context?
 }
 
-/// Why there is no value, by OpenFeature's codes.
+/// The reason why there is no value, as a code of OpenFeature.
 private struct EvaluationError: Error {
     struct Body: Encodable {
         let key: String?

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 
 extension ProvidedFlags {
-    /// The flags as flagd defines them, in JSON. The version is the set's metadata, which clients
-    /// receive with each change.
+    /// The flags as flagd defines them, in JSON. Their version is in the metadata of the set, which
+    /// clients receive with each change.
     ///
-    /// A flag that is rolled out to some of the users is on for those whom flagd's `fractional`
-    /// selects by their targeting key, and off for a user without one.
+    /// A flag that only some users get is on for the users whom flagd's `fractional` selects by
+    /// their targeting key. It is off for a user without a key.
     ///
-    /// Written by hand, as the streams' events are. The names of flags need no escapes.
+    /// It is encoded by hand, like the events of the streams. The names of flags need no escapes.
     var flagdConfiguration: String {
         let all = flags.map { "\"\($0.name)\":\($0.flagdDefinition)" }
         return "{\"flags\":{\(all.joined(separator: ","))},\"metadata\":{\"version\":\(version)}}"

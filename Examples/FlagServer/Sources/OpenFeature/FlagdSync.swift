@@ -9,16 +9,17 @@ import Logging
 import NIOCore
 import ServiceLifecycle
 
-/// flagd's sync protocol, `flagd.sync.v1.FlagSyncService`: OpenFeature's providers for flagd keep
-/// the flags by it, and evaluate them in their own process.
+/// Serves flagd's sync protocol, `flagd.sync.v1.FlagSyncService`. OpenFeature's providers for flagd
+/// get the flags through it, and evaluate them in their own processes.
 ///
-/// A client receives all flags as soon as the source has sent them, then all flags again after each
-/// commit, in order, one message for each. A client that is more than a thousand commits behind is
-/// left without the oldest. The server has one set of flags: it ignores a request's selector.
+/// A client receives all flags as soon as the source has sent them, and all flags again after each
+/// commit, in order, with one message for each. If a client is more than a thousand commits behind,
+/// the oldest ones are left out for it. The server has one set of flags, so it ignores the selector
+/// of a request.
 ///
-/// gRPC's clients send a ping with what they read, and NIO's HTTP/2 ends a connection with more
-/// than 200 in 30 seconds. `PingHandler` answers those that the server's own messages have caused,
-/// so that flags may change as often as they do.
+/// gRPC's clients send a ping with the messages that they read, and NIO's HTTP/2 ends a connection
+/// with more than 200 pings in 30 seconds. `PingHandler` answers the pings that the server's own
+/// messages have caused, so flags may change at any rate.
 package struct FlagdSync<State: Sendable>: Service {
     private let provider: FlagProvider<State>
     private let host: String
@@ -27,10 +28,12 @@ package struct FlagdSync<State: Sendable>: Service {
     private let connections: ConnectionLimit
     private let logger: Logger
 
+    /// Makes the service.
+    ///
     /// - Parameters:
-    ///   - port: Where to listen, at the edge's host; 0 for any port that is free.
-    ///   - edge: Its limits hold here, too. Providers have a connection each: a quarter of those
-    ///     that there may be become theirs.
+    ///   - port: The port at the edge's host; 0 for any free port.
+    ///   - edge: Its limits apply here, too. Each provider has a connection, so a quarter of the
+    ///     edge's connections become theirs.
     package init(_ provider: FlagProvider<State>, port: Int, sharing edge: inout Edge) {
         let share = max(edge.connectionLimit / 4, 1)
         edge.connectionLimit -= share
@@ -47,7 +50,7 @@ package struct FlagdSync<State: Sendable>: Service {
                 transportSecurity: .plaintext,
                 config: .defaults { config in
                     config.connection.maxIdleTime = .nanoseconds(idle.nanoseconds)
-                    // A client that has nothing to say answers pings, and so is not silent.
+                    // A client without requests answers pings, and so it is not silent.
                     config.connection.keepalive.time = .nanoseconds(idle.nanoseconds / 2)
                     config.channelDebuggingCallbacks.onBindTCPListener = { channel in
                         channel.eventLoop.makeCompletedFuture { try connections.add(to: channel) }
@@ -72,7 +75,7 @@ package struct FlagdSync<State: Sendable>: Service {
                         throw CannotListen(host: host, port: port, cause: error.cause ?? error)
                     }
                 }
-                // Without an address it cannot listen: the task above says why.
+                // Without an address it cannot listen. The task above reports why.
                 switch try? await server.listeningAddress {
                 case let address? where address.ipv4 != nil || address.ipv6 != nil:
                     let port = address.ipv4?.port ?? address.ipv6?.port ?? port
@@ -86,7 +89,7 @@ package struct FlagdSync<State: Sendable>: Service {
         }
     }
 
-    /// Where to listen: a name stands for its first address, as for the other port.
+    /// The address on which it listens. A name stands for its first address, as for the other port.
     private var address: GRPCNIOTransportHTTP2Posix.SocketAddress {
         get throws {
             let resolved: NIOCore.SocketAddress
@@ -100,7 +103,8 @@ package struct FlagdSync<State: Sendable>: Service {
         }
     }
 
-    /// Sends all flags, now and after each commit, until the client goes or the service goes down.
+    /// Sends all flags, at once and after each commit, until the client goes or the service shuts
+    /// down.
     private func sync(to writer: RPCWriter<FlagdMessage>, _ context: ServerContext) async throws {
         let known = provider.hasFlags.values(options: .initial).cancelOnGracefulShutdown()
         try await withThrowingTaskGroup(of: Void.self) { group in
@@ -154,7 +158,7 @@ extension FlagdSync: RegistrableRPCService {
     }
 }
 
-/// An answer of the protocol, as protobuf encodes it.
+/// An answer of the protocol, encoded as protobuf.
 private struct FlagdMessage: Sendable {
     let bytes: [UInt8]
 
@@ -179,7 +183,7 @@ private struct FlagdMessage: Sendable {
     }
 }
 
-/// Requests say who asks, and select what this server has no choice of.
+/// Requests say who asks, and select from several sets. This server has only one.
 private struct IgnoredRequest: MessageDeserializer {
     func deserialize<Bytes: GRPCContiguousBytes>(_: Bytes) {}
 }

@@ -2,41 +2,42 @@
 
 import ConcurrentObserve
 
-/// A flag as OpenFeature's protocols show it.
+/// A flag for OpenFeature's protocols.
 package struct ProvidedFlag: Sendable {
     let name: String
     let isEnabled: Bool
-    /// How many of a hundred users get the flag, from 0 to 100.
+    /// The number of users, out of a hundred, who get the flag: from 0 to 100.
     let rollout: UInt8
-    /// The commit that has changed it last.
+    /// The number of the last commit that has changed it.
     let version: UInt64
 
     package init(name: String, isEnabled: Bool, rollout: UInt8 = 100, version: UInt64) {
         (self.name, self.isEnabled, self.rollout, self.version) = (name, isEnabled, rollout, version)
     }
 
-    /// Whether it is on for some users, and off for others.
+    /// Whether the flag is on for some users, and off for others.
     var isForSome: Bool { isEnabled && rollout < 100 }
 }
 
-/// All flags, as one commit has left them.
+/// All flags after one commit.
 package struct ProvidedFlags: Sendable {
     let flags: [ProvidedFlag]
-    /// The commit's number.
+    /// The number of the commit.
     let version: UInt64
 
     package init(_ flags: [ProvidedFlag], version: UInt64) { (self.flags, self.version) = (flags, version) }
 }
 
-/// Where OpenFeature's protocols have the flags from.
+/// The source of the flags for OpenFeature's protocols.
 package struct FlagProvider<State: Sendable>: Sendable {
     let all: PropertyList<Observed<State>>
     let status: ReadOnly<ProviderStatus>
-    /// Whether there ever were flags from the source: until then, nothing is known of any flag.
+    /// Whether flags have come from the source. Before that, no flag is known.
     let hasFlags: ReadOnly<Bool>
-    /// Waits a while for what the source has now: a client comes from a server that showed it.
+    /// Waits some time for the present flags of the source: a client may come from a server that
+    /// showed them.
     let catchUp: @Sendable () async -> Void
-    /// How the states of one commit are shown.
+    /// Converts the states of one commit.
     let show: @Sendable ([State]) -> ProvidedFlags
 
     package init(
@@ -53,8 +54,8 @@ package struct FlagProvider<State: Sendable>: Sendable {
     /// All flags, as they are now.
     var present: ProvidedFlags { show(all.value) }
 
-    /// The present state of all flags, then the state after each commit. A reader that is a
-    /// thousand commits behind is left without the oldest.
+    /// The present state of all flags, and then the state after each commit. If a reader is more
+    /// than a thousand commits behind, the oldest ones are left out.
     var commits: ObservationSequence<Change<[State]>> {
         all.changes(options: .initial, buffering: .droppingOldest(1_000))
     }

@@ -9,28 +9,29 @@ import Metrics
 import NIOCore
 import ServiceLifecycle
 
-/// How OpenFeature calls the state of what provides flags.
+/// The states of a provider of flags, as OpenFeature names them.
 package enum ProviderStatus: Sendable, Equatable {
-    /// There never were flags from the source.
+    /// No flags have come from the source.
     case notReady
     case ready
-    /// The flags are those of an earlier time.
+    /// The flags are old.
     case stale(String)
     case error(String)
 }
 
-/// `GET /provider/events`: OpenFeature's events of a provider, as server-sent events.
+/// Serves `GET /provider/events`: OpenFeature's events of a provider, as server-sent events.
 ///
-/// A client that comes late receives the event of the present state at once, then each event in
+/// A client that comes late at once receives the event of the present state, and then each event in
 /// order. A change of flags is `CONFIGURATION_CHANGED` with their names.
 ///
-/// A client that is more than a thousand commits behind is left without the oldest: the next event
-/// names the flags that these have changed, too, and says how many events the client was not sent.
+/// If a client is more than a thousand commits behind, the oldest ones are left out. The next event
+/// then also names the flags that these have changed, and has the number of events that were left
+/// out.
 package struct ProviderEvents<State: Sendable>: Sendable {
     private let provider: FlagProvider<State>
-    /// How often to send something when nothing changes.
+    /// The time after which something is sent if nothing changes.
     private let heartbeat: Duration
-    /// Commits without an event of their own to clients.
+    /// The number of commits for which clients got no event.
     private let dropped: Counter
 
     package init(_ provider: FlagProvider<State>, heartbeat: Duration, factory: any MetricsFactory) {
@@ -67,9 +68,9 @@ private struct ProviderChanges<State: Sendable>: AsyncSequence, Sendable {
         var commits: ObservationSequence<Change<[State]>>.AsyncIterator
         let provider: FlagProvider<State>
         let counter: Counter
-        /// The number of the last change, and the version that the client knows of.
+        /// The number of the last change, and the version that the client knows.
         private var last: (change: UInt64, version: UInt64)?
-        /// How many commits the client was not sent so far.
+        /// The number of commits that were left out for the client so far.
         private var dropped: UInt64 = 0
 
         init(
@@ -84,9 +85,9 @@ private struct ProviderChanges<State: Sendable>: AsyncSequence, Sendable {
             while let commit = await commits.next() {
                 let flags = provider.show(commit.new)
                 defer { last = (commit.version, flags.version) }
-                // The first is the present state, which is no change.
+                // The first one is the present state, which is not a change.
                 guard let last else { continue }
-                // The observation numbers its changes without a gap.
+                // The observation numbers its changes without gaps.
                 let missing = commit.version - last.change - 1
                 dropped += missing
                 counter.increment(by: missing)
@@ -108,7 +109,7 @@ private struct ProviderEvent: Sendable {
     private let name: String
     private let details: Details
 
-    /// Nothing is reported of a provider that was never ready.
+    /// A provider that was never ready reports nothing.
     init?(_ status: ProviderStatus) {
         switch status {
         case .notReady: return nil

@@ -9,7 +9,7 @@ import Testing
 
 @Suite("Evaluation")
 struct EvaluationTests {
-    /// By flagd's own Python package: `mmh3.hash(cbor2.dumps([flag, key]), signed=False)`.
+    /// Computed by flagd's own Python package: `mmh3.hash(cbor2.dumps([flag, key]), signed=False)`.
     static let hashes: [(flag: String, key: String, times: Int, hash: UInt64)] = [
         ("dark-mode", "user 1", 1, 993_746_379), ("dark-mode", "u", 1, 551_665_787),
         ("dark-mode", "", 1, 1_614_462_801), ("maintenance", "ü", 1, 786_173_643),

@@ -27,7 +27,7 @@ struct ReceivedFlags: Decodable, Equatable, Sendable {
     var derived = [ReceivedDerived(name: "checkout-open", enabled: false)]
 }
 
-/// An event as a client gets it.
+/// An event as a client receives it.
 enum ReceivedEvent: Equatable, Sendable {
     case state(ReceivedFlags)
     case change(ReceivedFlags)
@@ -49,11 +49,11 @@ struct EventReader {
         return EventReader(body: response.body.makeAsyncIterator())
     }
 
-    /// The next event of `GET /events`; nil once the server has ended the stream.
+    /// Returns the next event of `GET /events`; nil once the server has ended the stream.
     mutating func next() async throws -> ReceivedEvent? { try await nextText().map(parse) }
 
-    /// The next event as it was sent, without the empty line; nil once the server has ended the
-    /// stream.
+    /// Returns the next event as it was sent, without the empty line; nil once the server has ended
+    /// the stream.
     mutating func nextText() async throws -> Substring? {
         while true {
             if let end = text.range(of: "\n\n") {
@@ -66,7 +66,7 @@ struct EventReader {
         }
     }
 
-    /// All events up to the end of the stream.
+    /// Returns all events until the end of the stream.
     mutating func rest() async throws -> [ReceivedEvent] {
         var events: [ReceivedEvent] = []
         while let event = try await next() { events.append(event) }

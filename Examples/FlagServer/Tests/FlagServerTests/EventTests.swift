@@ -23,7 +23,7 @@ struct EventTests {
                     : ReceivedFlag(name: name.rawValue, enabled: false, rollout: 100, version: 0)
             }
             #expect(state == .state(ReceivedFlags(version: 1, dropped: 0, flags: expected)))
-            // One after the other, so that none takes another's place.
+            // The changes are made one after the other, so that none replaces another.
             for number in 1...20 {
                 try service.flags.change([.bulkExport: Flag(isEnabled: number % 2 == 1, rollout: UInt8(number))])
                 let version = UInt64(number + 1)
@@ -101,7 +101,8 @@ struct EventTests {
             var reader = try await EventReader.connect(to: client.port!)
             _ = try await reader.next()
             for number in 1...100_000 {
-                // Two at a time: what one commit has set is never split, however much is dropped.
+                // Two flags at a time: the changes of one commit are never split, however much is
+                // dropped.
                 let flag = Flag(rollout: UInt8(number % 101))
                 try service.flags.change([.bulkExport: flag, .darkMode: flag])
             }

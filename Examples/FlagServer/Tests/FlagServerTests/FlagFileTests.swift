@@ -21,7 +21,7 @@ struct FlagFileTests {
         return service
     }
 
-    /// As an editor does that replaces the file, or one that does not.
+    /// Writes the file as an editor that replaces it, or as one that does not.
     private func write(_ text: String, atomically: Bool = true) throws {
         try text.write(toFile: path, atomically: atomically, encoding: .utf8)
     }

@@ -57,7 +57,7 @@ struct ResumptionTests {
                     #expect($0.status.code == written)
                 }
             }
-            // The source does not confirm what there is.
+            // The source does not confirm the present flags.
             for (headers, status) in [([:], 503), ([.cacheControl: "max-stale"], 200)] as [(HTTPFields, Int)] {
                 try await client.execute(uri: "/flags", method: .get, headers: headers) {
                     #expect($0.status.code == status)

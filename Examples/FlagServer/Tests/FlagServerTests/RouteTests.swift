@@ -10,7 +10,7 @@ import Logging
 import Synchronization
 import Testing
 
-/// A service that logs nothing.
+/// Makes a service that logs nothing.
 func quietService() -> FlagService {
     let logger = Logger(label: "tests") { _ in SwiftLogNoOpLogHandler() }
     return FlagService(Edge(metrics: TextMetrics(), logger: logger))

@@ -5,11 +5,11 @@ import ConcurrentObserveEtcd
 import Dispatch
 import Foundation
 
-/// A connection to a server, for one task at a time: calls run where their caller does. No call
-/// blocks its thread, but for the look-up of a host's name.
+/// A connection to a server, for one task at a time. Calls run on the caller's actor. No call
+/// blocks its thread, except the lookup of a host's name.
 ///
-/// Every call ends within the limit, or when its task is cancelled. Then the connection cannot be
-/// used any more.
+/// Every call ends within the limit, or when its task is cancelled. After that the connection
+/// cannot be used any more.
 @safe package final class Connection {
     // Safe: `deinit` frees it, and nothing but this object has it.
     private let connection: OpaquePointer
@@ -19,6 +19,8 @@ import Foundation
 
     private enum Readiness { case readable, writable }
 
+    /// Opens a connection.
+    ///
     /// - Throws: `MirrorError`, `CancellationError`.
     package nonisolated(nonsending) static func open(
         _ parameters: String,
@@ -38,14 +40,15 @@ import Foundation
         self.limit = limit
     }
 
-    // Safe: no call is under way: each holds this object.
+    // Safe: no call is running, because each call holds this object.
     deinit { unsafe PQfinish(connection) }
 
     private nonisolated(nonsending) func connect() async throws {
         let deadline = ContinuousClock.now + limit
         // Safe: this object holds the connection.
         if unsafe PQstatus(connection) == CONNECTION_BAD { throw failure }
-        // Safe: as above. What a server remarks would go to the process's standard error.
+        // Safe: as above. Without this, remarks of the server would go to the process's standard
+        // error.
         _ = unsafe PQsetNoticeReceiver(connection, { _, _ in }, nil)
         var status = PGRES_POLLING_WRITING
         while status != PGRES_POLLING_OK {
@@ -73,7 +76,7 @@ import Foundation
         return try await result()
     }
 
-    /// Runs several statements, and forgets what they return.
+    /// Runs several statements, and discards their results.
     ///
     /// - Throws: `MirrorError`, `CancellationError`.
     package nonisolated(nonsending) func run(_ script: String) async throws {
@@ -102,16 +105,18 @@ import Foundation
 
     // MARK: - Notifications
 
-    /// Waits for a notification that has come since the last call, or will come, without a limit.
+    /// Waits, without a limit, for a notification that comes, or that has come since the last call.
     package nonisolated(nonsending) func waitForNotification() async throws {
         while !dropNotifications() { try await receive(until: nil) }
     }
 
-    /// - Returns: Whether there was one.
+    /// Discards the notifications.
+    ///
+    /// - Returns: Whether there were any.
     @discardableResult
     package func dropNotifications() -> Bool {
         var found = false
-        // Safe: this object holds the connection, and each notification is the caller's to free.
+        // Safe: this object holds the connection, and the caller must free each notification.
         while let notification = unsafe PQnotifies(connection) {
             unsafe PQfreemem(notification)
             found = true
@@ -133,7 +138,7 @@ import Foundation
         // Safe: this object holds the connection.
         let socket = unsafe PQsocket(connection)
         guard socket >= 0 else { throw failure }
-        // Safe: sources may be used by any thread.
+        // Safe: any thread may use a source.
         nonisolated(unsafe) let source: any DispatchSourceProtocol =
             switch readiness {
             case .readable: DispatchSource.makeReadSource(fileDescriptor: socket, queue: Self.queue)
@@ -156,7 +161,7 @@ import Foundation
         if let deadline, deadline <= .now { throw MirrorError(.unreachable, "no answer within \(limit)") }
     }
 
-    /// The error that describes what happened to the connection.
+    /// The error that says what happened to the connection.
     private var failure: MirrorError {
         // Safe: this object holds the connection, and the text is copied.
         let message = unsafe String(cString: PQerrorMessage(connection))
@@ -184,19 +189,19 @@ import Foundation
         unsafe PQgetisnull(result, Int32(row), Int32(column)) == 1
     }
 
-    /// The bytes of a `text` or a `bytea`.
+    /// Returns the bytes of a `text` or a `bytea`.
     package func bytes(_ row: Int, _ column: Int) -> [UInt8] {
         let count = unsafe Int(PQgetlength(result, Int32(row), Int32(column)))
-        // Safe: there are so many bytes, and they are copied.
+        // Safe: there are this many bytes, and they are copied.
         return unsafe Array(UnsafeRawBufferPointer(start: PQgetvalue(result, Int32(row), Int32(column)), count: count))
     }
 
-    /// A `bigint`; 0 for null.
+    /// Returns a `bigint`; 0 for null.
     package func integer(_ row: Int, _ column: Int) -> Int64 {
         Int64(bitPattern: bytes(row, column).reduce(0) { $0 << 8 | UInt64($1) })
     }
 
-    /// Why the statement has failed; nil if it has not.
+    /// The error of the statement; nil if it has not failed.
     var error: MirrorError? {
         let status = unsafe PQresultStatus(result)
         if status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK { return nil }
@@ -211,7 +216,7 @@ import Foundation
         // No such schema, table, column, or function.
         case "3F000", "42P01", "42703", "42883": .wrongServer
         case "42501": .permissionDenied
-        // The server goes down, or is in recovery.
+        // The server shuts down, or is in recovery.
         case _ where state.hasPrefix("57") || state.hasPrefix("08") || state == "55000": .unreachable
         default: .other
         }

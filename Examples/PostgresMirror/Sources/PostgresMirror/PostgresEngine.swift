@@ -16,10 +16,12 @@ public struct PostgresEngine: MirrorEngine {
     private let prefix: String
     private let limit: Duration
 
+    /// Makes an engine.
+    ///
     /// - Parameters:
     ///   - connections: libpq's connection strings, one for each server that may be asked.
-    ///   - prefix: Which keys: those that begin so.
-    ///   - limit: How long a request may take.
+    ///   - prefix: Only keys that begin with it are read.
+    ///   - limit: The longest time of a request.
     public init(_ connections: [String], prefix: String = "", limit: Duration = .seconds(5)) {
         self.connections = connections
         self.prefix = prefix
@@ -29,7 +31,8 @@ public struct PostgresEngine: MirrorEngine {
     /// The statements that make the tables, once per database.
     public static var schema: String { String(decoding: PackageResources.schema_sql, as: UTF8.self) }
 
-    /// One of the servers. It is described by its number: a connection string may have a password.
+    /// One of the servers. Its description is its number, because a connection string may have a
+    /// password.
     public struct Server: Sendable, CustomStringConvertible {
         let number: Int
         let connection: String
@@ -46,7 +49,7 @@ public struct PostgresEngine: MirrorEngine {
         _ body: @escaping @Sendable (PostgresSession) async throws -> Void
     ) async throws {
         let session = PostgresSession(connection: server.connection, prefix: prefix, limit: limit)
-        // A server that is not there ends the session before a list has to wait for it.
+        // If the server is not there, the session ends before a list must wait for it.
         _ = try await session.probe()
         try await body(session)
     }

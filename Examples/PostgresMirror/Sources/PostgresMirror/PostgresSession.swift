@@ -4,10 +4,11 @@ public import ConcurrentObserveEtcd
 
 /// A mirror's session with one server.
 ///
-/// Probes keep one connection. A list, a summary and a watch each open their own, so that none
-/// waits for another, and cancelling one closes its connection.
+/// Probes share one connection. A list, a summary and a watch each open their own, so that none
+/// waits for another. Cancelling one closes its connection.
 ///
-/// Each answer comes from one statement, and so from one snapshot: its position fits its keys.
+/// Each answer comes from one statement, and so from one snapshot: its position belongs to its
+/// keys.
 public struct PostgresSession: MirrorSession {
     private let connection: String
     private let prefix: String
@@ -30,8 +31,8 @@ public struct PostgresSession: MirrorSession {
         LEFT JOIN (SELECT * FROM mirror.keys WHERE starts_with(key, $1) LIMIT $2) AS keys ON true
         """
 
-    /// Keys that have not changed since are as they were then. Of the others, the first change
-    /// after the position has what it found.
+    /// Keys that have not changed since have the same state as then. For the other keys, the first
+    /// change after the position has the state that it found.
     private static let past = """
         SELECT moment.position, moment.history, moment.trimmed,
             keys.key, keys.value, keys.position, keys.created, keys.version
@@ -83,7 +84,7 @@ public struct PostgresSession: MirrorSession {
 
     // MARK: - Watch
 
-    /// How many positions one statement reads.
+    /// The number of positions that a statement reads.
     private static let batch: Int64 = 1_000
 
     private static let changes = """
@@ -105,7 +106,7 @@ public struct PostgresSession: MirrorSession {
         var next = revision
         var history: UInt64?
         while true {
-            // The statement may not see the changes of notifications that come from here on.
+            // The statement may not see the changes of notifications that come later.
             connection.dropNotifications()
             while true {
                 let last = next + Self.batch - 1
@@ -163,7 +164,7 @@ public struct PostgresSession: MirrorSession {
     }
 }
 
-/// The connection that is kept for probes. One whose probe has failed, or was cancelled, is
+/// Keeps the connection for probes. If a probe has failed or was cancelled, its connection is
 /// dropped.
 private actor Probes {
     private let parameters: String
@@ -176,7 +177,7 @@ private actor Probes {
     }
 
     func probe() async throws -> MirrorMoment {
-        // Another probe that comes meanwhile opens one for itself.
+        // Another probe that comes in the meantime opens its own connection.
         var used = connection
         connection = nil
         if used == nil { used = try await Connection.open(parameters, limit: limit) }
@@ -187,7 +188,7 @@ private actor Probes {
 }
 
 extension Rows {
-    /// The first columns of each statement.
+    /// Reads the first columns of each statement.
     fileprivate func moment() throws -> MirrorMoment {
         guard count > 0 else { throw MirrorError(.protocolViolation, "mirror.state has no row") }
         return MirrorMoment(revision: integer(0, 0), history: UInt64(bitPattern: integer(0, 1)))
@@ -195,7 +196,7 @@ extension Rows {
 
     fileprivate var trimmed: Int64 { integer(0, 2) }
 
-    /// A key as columns 3 to 7 have it.
+    /// Reads a key from the columns 3 to 7.
     fileprivate func item(_ row: Int) -> MirrorItem {
         var counts = MirrorCounts()
         counts.createRevision = integer(row, 6)

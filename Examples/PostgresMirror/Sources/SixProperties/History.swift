@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The changes of the keys, in the order of commits: PostgreSQL's own log, decoded by its
-/// `test_decoding` and read by psql. The mirror reads neither.
+/// The changes of the keys, in the order of the commits. They come from PostgreSQL's own log,
+/// decoded by its `test_decoding` and read with psql. The mirror uses neither.
 struct History {
-    /// A key with its value, or nil for a deletion.
+    /// The keys with their values; nil for a deletion.
     typealias Changes = [String: String?]
 
     var revisions: [Int64: Changes] = [:]
 
+    /// Reads the changes.
+    ///
     /// - Parameter lines: The lines of `pg_logical_slot_get_changes`.
-    /// - Throws: `Failure` if positions are not in the order of commits.
+    /// - Throws: `Failure` if positions are not in the order of the commits.
     init(_ lines: [Substring]) throws {
         var changes: Changes = [:]
         var (position, last) = (Int64(0), Int64(0))
@@ -37,7 +39,7 @@ struct History {
         return line[range.upperBound...].prefix { $0 != end }
     }
 
-    /// Text of bytes that are written as hexadecimal digits.
+    /// Returns a text whose bytes are written as hexadecimal digits.
     private static func decode(_ digits: Substring) -> String {
         let digits = Array(digits)
         let bytes = stride(from: 0, to: digits.count - 1, by: 2).compactMap {

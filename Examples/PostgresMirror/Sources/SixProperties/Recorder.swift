@@ -5,14 +5,14 @@ import ConcurrentObserveEtcd
 import PostgresMirror
 import Synchronization
 
-/// Everything that a mirror shows, from its first contents on.
+/// Records all contents that a mirror shows, from the first on.
 final class Recorder: Sendable {
     struct Shown: Sendable, Hashable {
         let value: String
         let revision: Int64
     }
 
-    /// Stands for contents: a sum of hashes of all keys with what they show.
+    /// Represents contents: the sum of the hashes of all keys with their values.
     struct Digest: Sendable, Equatable {
         private var sum = 0
 
@@ -41,7 +41,7 @@ final class Recorder: Sendable {
         let digest: Digest
     }
 
-    /// A position, with the contents that stood beside it.
+    /// A position, with the contents that belong to it.
     private struct Bookmark: Sendable {
         let position: Int64
         let digest: Digest
@@ -65,14 +65,14 @@ final class Recorder: Sendable {
         tokens.withLock { $0 = [noted, marked] }
     }
 
-    /// How many changes were recorded, and how many of them are lists.
+    /// The number of recorded changes, and the number of lists among them.
     var count: Int { steps.withLock { $0.count } }
     var lists: Int { steps.withLock { $0.count { $0.isFromList } } }
 
     /// The revisions that were shown without a list.
     var followed: [Int64] { steps.withLock { $0.filter { !$0.isFromList }.map(\.revision) } }
 
-    /// Checks the six properties that etcd promises of a watch: ordered, unique, reliable, atomic,
+    /// Checks the six properties that etcd promises for a watch: ordered, unique, reliable, atomic,
     /// resumable, bookmarkable.
     ///
     /// - Returns: The violations, each in a sentence.
@@ -106,7 +106,7 @@ final class Recorder: Sendable {
     }
 }
 
-/// The keys as the history has them, at one revision after another.
+/// The keys in the history, at one revision after the other.
 private struct Model {
     private let history: History
     private var revisions: ArraySlice<Int64>
@@ -120,7 +120,9 @@ private struct Model {
 
     var isAtEnd: Bool { revisions.isEmpty }
 
-    /// - Returns: How many revisions it has passed.
+    /// Advances to a revision.
+    ///
+    /// - Returns: The number of revisions that it has passed.
     mutating func advance(to revision: Int64) -> Int {
         var count = 0
         while let next = revisions.first, next <= revision {

@@ -9,16 +9,20 @@ struct Failure: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// A PostgreSQL server with data of its own in a temporary folder, which listens only to sockets
-/// there. It is a process of an unprivileged user: PostgreSQL refuses to run as root.
+/// A PostgreSQL server with its own data in a temporary folder. It listens only to sockets there.
+/// Its process belongs to an unprivileged user, because PostgreSQL refuses to run as root.
 final class Server {
     let folder: String
     private let user: [String]
     private var process: Process?
 
+    /// Starts a server.
+    ///
     /// - Parameters:
-    ///   - folder: It is made, and must have a short name: the path of a socket may have 107 bytes.
-    ///   - mirrors: How many folders there are beside the server's own that lead to its socket.
+    ///   - folder: The folder that is made. Its name must be short: the path of a socket may have
+    ///     107 bytes.
+    ///   - mirrors: The number of folders, in addition to the server's own, that lead to its
+    ///     socket.
     nonisolated(nonsending) init(in folder: String, mirrors: Int) async throws {
         self.folder = folder
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: false)
@@ -36,7 +40,8 @@ final class Server {
         for mirror in 0..<mirrors { try connect(mirror) }
     }
 
-    /// libpq's connection string, through the server's own folder or one that can be taken away.
+    /// Returns libpq's connection string, through the server's own folder or through one that can
+    /// be removed.
     func connection(_ mirror: Int? = nil) -> String {
         let name = mirror.map { "mirror\($0)" }
         return "host=\(folder)\(name.map { "/" + $0 } ?? "") user=check dbname=postgres"
@@ -48,14 +53,14 @@ final class Server {
     nonisolated(nonsending) func start() async throws {
         let deadline = ContinuousClock.now + .seconds(60)
         repeat {
-            // Beside what is left of the one before, a server does not start.
+            // A server does not start while processes of the previous one are left.
             if process?.isRunning != true {
                 let log = folder + "/log"
                 process = try Self.launch(
                     user + [
                         "postgres", "-D", folder + "/data", "-k", folder, "-c", "listen_addresses=",
                         "-c", "wal_level=logical", "-c", "max_connections=50",
-                        // The kernel keeps what a killed process has written.
+                        // The kernel keeps the data that a killed process has written.
                         "-c", "fsync=off",
                     ],
                     log: log
@@ -77,7 +82,8 @@ final class Server {
 
     func send(_ signal: Int32) {
         guard let process, process.isRunning else { return }
-        // The list first: without their parent they end by themselves, but not at once.
+        // The list is made first: without their parent the processes end by themselves, but not at
+        // once.
         let all = [process.processIdentifier] + children
         for identifier in all { Foundation.kill(identifier, signal) }
     }
@@ -105,7 +111,7 @@ final class Server {
 
     // MARK: - Statements
 
-    /// Repeats a statement until a server that is still falling down or getting up has answered.
+    /// Repeats a statement until the server has answered, which may be stopping or starting.
     nonisolated(nonsending) func query(_ statement: String, _ parameters: [String] = []) async throws -> Rows {
         let deadline = ContinuousClock.now + .seconds(30)
         while true {
@@ -118,7 +124,7 @@ final class Server {
         }
     }
 
-    /// The output of psql, a client that shares no code with the mirror.
+    /// Returns the output of psql, a client that shares no code with the mirror.
     func psql(_ statement: String) throws -> [Substring] {
         try Self.output(["psql", "-X", "-A", "-t", "-F", " ", "-d", connection(), "-c", statement])
             .split(separator: "\n")

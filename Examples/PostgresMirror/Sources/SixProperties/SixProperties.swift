@@ -6,8 +6,8 @@ import Foundation
 import Logging
 import PostgresMirror
 
-/// Breaks a server while others write, and checks what three mirrors have shown:
-/// `six-properties FOLDER TRANSACTIONS`, which makes the folder, and leaves the server running.
+/// Breaks a server while clients write, and checks the contents that three mirrors have shown:
+/// `six-properties FOLDER TRANSACTIONS`. It makes the folder, and leaves the server running.
 @main
 struct SixProperties {
     typealias Mirror = EngineMirror<PostgresEngine, String>
@@ -15,13 +15,13 @@ struct SixProperties {
     private enum Fault: CaseIterable {
         /// All processes of the server are killed.
         case killed
-        /// One process that serves a mirror is killed: the server restarts the others.
+        /// One process that serves a mirror is killed. The server then restarts the others.
         case killedBackend
-        /// Connections are cut, and the server goes on.
+        /// Connections are cut, and the server continues.
         case cut
-        /// The server stands still for longer than a probe may take.
+        /// The server stops for longer than a probe may take.
         case stopped
-        /// A mirror is cut off while the log is trimmed: it has to list. The others may be behind,
+        /// A mirror is cut off while the log is trimmed, so it must list. The others may be behind,
         /// too.
         case trimmed
     }
@@ -74,7 +74,7 @@ struct SixProperties {
         for (number, mirror) in mirrors.enumerated() where shown(mirror) != keys.map(String.init) {
             violations.append("mirror \(number): the last contents are not the table's")
         }
-        // The first, and those after trims. Whatever else breaks, a mirror resumes.
+        // The first lists, and those after trims. After all other faults, a mirror resumes.
         let (lists, trims) = (recorders.map(\.lists).reduce(0, +) - mirrors.count, faults / Fault.allCases.count)
         if lists < trims || lists > trims * mirrors.count { violations.append("\(lists) lists for \(trims) trims") }
         if !canFail(recorders[0], history) { violations.append("the check finds no planted fault") }
@@ -138,9 +138,9 @@ struct SixProperties {
         }
     }
 
-    /// Whether a history that differs in one revision is recognised as different from the true one.
+    /// Returns whether a history that differs in one revision is found to differ from the true one.
     private static func canFail(_ recorder: Recorder, _ history: History) -> Bool {
-        // A list may cover what was planted elsewhere.
+        // A list may cover the difference that was made elsewhere.
         let followed = recorder.followed
         guard let middle = followed.dropFirst(followed.count / 2).first else { return false }
         var (without, other, more) = (history, history, history)

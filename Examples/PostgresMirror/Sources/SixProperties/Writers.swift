@@ -3,7 +3,7 @@
 import PostgresMirror
 import Synchronization
 
-/// Transactions of one to three keys each, by several clients, until they are stopped.
+/// Several clients that make transactions of one to three keys each until they are stopped.
 final class Writers: Sendable {
     private let acknowledged = Mutex(0)
     private let isStopped = Mutex(false)
@@ -15,7 +15,7 @@ final class Writers: Sendable {
         }
     }
 
-    /// How many transactions the server has acknowledged.
+    /// The number of transactions that the server has acknowledged.
     var count: Int { acknowledged.withLock { $0 } }
 
     private func write(_ parameters: String, _ number: Int) async {
@@ -30,7 +30,7 @@ final class Writers: Sendable {
                     try await Task.sleep(for: .milliseconds(2))
                 }
             } catch {
-                // The transaction was made, or not: the server's log knows.
+                // The transaction may have been made or not. The server's log shows that.
                 try? await Task.sleep(for: .milliseconds(20))
             }
         }
@@ -49,8 +49,8 @@ final class Writers: Sendable {
         return "BEGIN; \(statements.joined(separator: " ")) COMMIT;"
     }
 
-    /// Waits for the transactions that are under way: one that was left alone could be committed
-    /// later.
+    /// Waits for the transactions that are running: a transaction without a client could be
+    /// committed later.
     func stop() async -> Int {
         isStopped.withLock { $0 = true }
         for task in tasks.withLock({ $0 }) { await task.value }
