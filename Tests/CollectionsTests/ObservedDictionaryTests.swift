@@ -340,7 +340,7 @@ struct ObservedDictionaryTests {
 private final class LatestValue: Sendable {
     private let latest = Mutex<(version: UInt64, value: Int?)>((0, nil))
 
-    /// Both are of one change.
+    /// The version and the value of one change.
     var last: (version: UInt64, value: Int?) { latest.withLock { $0 } }
     var value: Int? { last.value }
 

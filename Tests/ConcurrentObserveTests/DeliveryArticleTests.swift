@@ -58,7 +58,7 @@ extension Promises.DeliveryArticleTests {
         }
     }
 
-    /// Changes the car, and returns when that was delivered.
+    /// Changes the car. Returns when the change was delivered.
     private func receivesChange(_ car: Car, _ meter: Meter) async {
         let values = meter.received.values(options: .initial)
         car.mileage.value = 7

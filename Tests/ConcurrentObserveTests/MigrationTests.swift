@@ -51,7 +51,7 @@ extension Promises.MigrationTests {
         }
     }
 
-    /// The pieces of code in the last column of a table's row.
+    /// Returns the pieces of code in the last column of a table's row.
     private func rightHandSide(_ line: Substring) -> [String] {
         guard line.hasPrefix("|"), !line.hasPrefix("| ---"), !line.hasPrefix("| There") else { return [] }
         let columns = line.trimmed.dropFirst().dropLast().components(separatedBy: " | ")
@@ -98,7 +98,7 @@ extension Promises.MigrationTests {
         func show<each Item>(_ items: repeat each Item) { lines.append(text(repeat each items)) }
     }
 
-    /// The model on the other side of the table for Observation.
+    /// The model on the other side of the table about Observation.
     @Observable
     fileprivate final class TrackedEngine {
         var rpm = 0
@@ -122,14 +122,14 @@ private func text<each Item>(_ items: repeat each Item) -> String {
     return parts.joined(separator: " ")
 }
 
-/// An item without its optionals.
+/// Returns an item without its optionals.
 private func plain(_ item: Any) -> String {
     let mirror = Mirror(reflecting: item)
     guard mirror.displayStyle == .optional else { return "\(item)" }
     return mirror.children.first.map { plain($0.value) } ?? "nil"
 }
 
-/// The lines that are shown while `body` runs.
+/// Returns the lines that are shown while `body` runs.
 private func shows(_ body: () -> Void) -> [String] {
     // Changes that earlier examples have left undelivered are delivered now, not in between.
     ConcurrentObserveDiagnostics.drain()
@@ -138,8 +138,8 @@ private func shows(_ body: () -> Void) -> [String] {
     return Array(lines.entries[before...])
 }
 
-/// Compares a row: what the other framework's documentation says that its side shows, where this
-/// platform does not have it, and what ours shows.
+/// Compares a row: the lines that the documentation of the other framework describes, if this
+/// platform does not have it, and the lines that ours shows.
 private func compare(_ there: [String], _ here: () -> Void, sourceLocation: SourceLocation = #_sourceLocation) {
     #expect(shows(here) == there, sourceLocation: sourceLocation)
 }
@@ -233,7 +233,7 @@ extension Promises.MigrationTests {
         withExtendedLifetime(token) {}
     }
 
-    /// The left-hand side as it is used: set up anew after each change.
+    /// Runs the left side in its usual form: it is set up again after each change.
     private func tracked(_ track: (_ onChange: @escaping @Sendable () -> Void) -> Void, _ changes: [() -> Void]) {
         let isChanged = Counter()
         track { isChanged.increment() }

@@ -2,9 +2,9 @@
 
 import Testing
 
-/// The contract, promise by promise: every suite is nested here.
+/// The contract, promise by promise. Every suite is nested here.
 ///
-/// One test at a time: the diagnostics, the reclamation thread and `drain` are the process's, and
-/// several tests block threads.
+/// One test runs at a time, because the diagnostics, the reclamation thread and `drain` belong to
+/// the process, and several tests block threads.
 @Suite("Promises", .serialized)
 struct Promises {}

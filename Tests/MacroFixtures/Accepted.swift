@@ -19,7 +19,7 @@ nonisolated func made() -> [String: Set<Int>] { [:] }
 
 nonisolated let isBig = true
 
-/// Types that the compiler finds out.
+/// Types that the compiler infers.
 @ConcurrentObservable
 public final class Inferred {
     var state = State.idle
@@ -136,7 +136,7 @@ nonisolated func use(_ model: Guarded) -> [ObservationToken] {
     ]
 }
 
-/// A model with variables that are not properties of an object.
+/// A model with static variables.
 @ConcurrentObservable
 final class Statics {
     static let shared = Statics()
@@ -168,7 +168,7 @@ func use(_ model: Conditional) -> ObservationToken { model.observe(\.name) { cha
 @ConcurrentObservable
 final class Empty {}
 
-/// A base class, early settings that are none, and a list of its own.
+/// A base class, settings that are not too early, and a list of its own.
 @ConcurrentObservable
 final class Careful: ConcurrentObservable {
     var name = "a"

@@ -324,7 +324,7 @@ struct DiagnosticTests {
         )
     }
 
-    /// The conformance of a class that is refused.
+    /// Returns the conformance of a class that has an error.
     private func unusable(_ properties: String) -> String {
         """
         nonisolated extension Car: ConcurrentObserve.ConcurrentObservable, ConcurrentObserve.ObservationSource, @unchecked Sendable {

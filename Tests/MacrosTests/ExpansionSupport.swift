@@ -20,7 +20,7 @@ private let macros: [String: MacroSpec] = [
     "ConcurrentObservationIgnored": MacroSpec(type: ConcurrentObservationIgnoredMacro.self),
 ]
 
-/// Expects what the macros say about `source`, whatever they make of it.
+/// Expects the errors that the macros report for `source`, whatever code they make from it.
 func expectProblems(
     _ source: String,
     _ problems: [String],
@@ -39,7 +39,7 @@ func expectProblems(
     #expect(context.diagnostics.map(\.message) == problems, sourceLocation: location)
 }
 
-/// Expects what the macros make of `source`, and what they say about it.
+/// Expects the code that the macros make from `source`, and the errors that they report.
 func expectExpansion(
     _ source: String,
     _ expanded: String,
@@ -57,7 +57,7 @@ func expectExpansion(
     )
 }
 
-/// Expects one complaint about the declaration of one member, and that the member is left as it is.
+/// Expects one error about the declaration of one member, and that the member is left as it is.
 func expectRefusal(
     of member: String,
     _ message: String,

@@ -173,7 +173,7 @@ final class Turbine {
     }
 }
 
-/// A type that cannot be copied, and one that is not Sendable.
+/// A type that cannot be copied. After it comes one that is not Sendable.
 struct Alone: ~Copyable {}
 class Shared {}
 

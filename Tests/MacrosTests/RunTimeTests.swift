@@ -252,14 +252,14 @@ struct RunTimeTests {
     }
 }
 
-/// Where an array has its elements.
+/// Returns the address of an array's elements.
 private func address(_ array: [Int]) -> UInt {
     // Safe: compared, not followed.
     unsafe array.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
 }
 
 extension [Int] {
-    /// Appends 3, and returns where the elements were before and are afterwards.
+    /// Appends 3. Returns the address of the elements before and afterwards.
     fileprivate mutating func edit() -> (before: UInt, after: UInt) {
         let before = address(self)
         append(3)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite("The tests, run with one bug at a time", .timeLimit(.minutes(2)))
 struct MutantRunTests {
-    /// Runs the script as a package's tests with these bugs.
+    /// Runs the script as a package's tests with these bugs. Returns the report.
     private func report(_ bugs: [String], limit: Double = 60, script: String) throws -> MutantRun.Report {
         let toy = try ToyPackage(edits: bugs.map { "bug elsewhere: \($0)" }.joined(separator: "\n"))
         try toy.write("check.sh", script)

@@ -4,7 +4,7 @@ import Foundation
 
 @testable import mutants
 
-/// A package in a folder of its own, which is removed at the end.
+/// A package in its own folder, which is removed at the end.
 final class ToyPackage {
     let path: String
 
@@ -18,6 +18,8 @@ final class ToyPackage {
 
         """
 
+    /// Makes the package.
+    ///
     /// - Parameter edits: The text of `Bugs/Toy.txt` below its first line, which names the file.
     ///   Nil if there is no such folder.
     init(edits: String? = nil) throws {
@@ -33,12 +35,12 @@ final class ToyPackage {
 
     func text(_ file: String) -> String? { try? String(contentsOfFile: "\(path)/\(file)", encoding: .utf8) }
 
-    /// The text of a file of the copy.
+    /// Returns the text of a file of the copy.
     func copied(_ file: String) -> String? { text(".build/mutants/\((path as NSString).lastPathComponent)/\(file)") }
 
     func seeded(_ edits: String = "Bugs") throws -> SeededPackage { try SeededPackage(at: path, edits: edits) }
 
-    /// The text of the error that its edits are refused with; nil if they are not.
+    /// Returns the text of the error for its edits; nil if there is none.
     func refusal(_ edits: String = "Bugs") -> String? {
         do {
             _ = try seeded(edits)

@@ -155,7 +155,7 @@ private final class Flag: Sendable {
     func set() { state.store(true, ordering: .releasing) }
 }
 
-/// A callback that does not return until the test releases it, of an observation that has ended.
+/// The callback of an ended observation. It does not return until the test releases it.
 private final class StuckCallback: Sendable {
     private let registry = ObserverRegistry<Int>()
     private let (entered, exit) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
@@ -178,7 +178,7 @@ private final class StuckCallback: Sendable {
     }
 }
 
-/// Signals when a drain has begun: it notices dead owners first.
+/// Signals when a drain has begun: a drain first notices dead owners.
 private final class DrainBegins: Sendable {
     private let registry = ObserverRegistry<Int>()
     private let token: ObservationToken
@@ -192,7 +192,7 @@ private final class DrainBegins: Sendable {
     func wait() async { await onThread { [noticed] in noticed.wait() } }
 }
 
-/// Something that a closure captures.
+/// An object that a closure captures.
 private final class Life: Sendable {
     private let isDestroyed: Flag
 

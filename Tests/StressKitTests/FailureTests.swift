@@ -48,8 +48,8 @@ struct FailureTests {
     }
 }
 
-/// Runs one round in which two threads do `body` over and over, for longer than either end takes on
-/// a busy machine.
+/// Runs one round in which two threads call `body` again and again, for longer than either way of
+/// ending takes on a busy machine.
 private func run(_ name: String, seed: UInt64, _ body: @escaping @Sendable (Worker) -> Void) {
     let scenario = Scenario(name: name, summary: "", invariants: [], windows: []) { round in round.load(body) }
     var plan = RunPlan.test([scenario], iterations: 1, seed: seed)

@@ -71,7 +71,7 @@ struct EventRingTests {
 
 @Suite("Memory course")
 struct MemoryCourseTests {
-    /// A run of ten minutes.
+    /// Returns the memory course of a run of ten minutes.
     private func course(_ level: (Double) -> Double) -> MemoryCourse {
         var course = MemoryCourse("P16.flat", warmUpSeconds: 60)
         for second in stride(from: 0.0, through: 600, by: 15) {

@@ -26,7 +26,7 @@ extension Rounds {
     struct LinearizableTests {}
 }
 
-/// Tests that the harness keeps nothing of the rounds that it has run.
+/// Tests that the harness keeps no objects of the rounds that it has run.
 extension Rounds.RunnerTests {
     @Test("A round that is over is gone, and its workers with it")
     func nothingIsKept() {
@@ -89,7 +89,7 @@ extension Rounds.WorkloadTests {
         #expect(threads([]) == 2)
     }
 
-    /// The first 500 numbers that each of two workers draws.
+    /// Returns the first 500 random numbers of each of two workers.
     private func workload(seed: UInt64, _ kinds: PerturbationKinds) -> [[UInt64]] {
         let perturbation = Perturbation(kinds)
         perturbation.prepare(seed: seed, threads: 2)
@@ -116,7 +116,7 @@ extension Rounds.WorkloadTests {
         return drawn.withLock { $0 }
     }
 
-    /// How many threads a round has that would have two.
+    /// Returns the number of threads of a round that would have two.
     private func threads(_ kinds: PerturbationKinds, excluding excluded: PerturbationKinds = []) -> Int {
         let found = Guarded(0)
         let scenario = Scenario(name: "test", summary: "", invariants: [], windows: [], excluded: excluded) { round in

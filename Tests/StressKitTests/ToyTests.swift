@@ -6,11 +6,11 @@ import Testing
 
 @testable import StressKit
 
-/// Tests that StressKit finds what is broken, and passes what is not, as a user calls it.
+/// Tests, as a user would, that StressKit finds broken objects and passes correct ones.
 extension Rounds.StressTests {
-    /// Longer than a bug needs on a busy machine: a run ends when it finds one.
+    /// A time that is longer than a bug needs on a busy machine. A run ends when it finds a bug.
     private static let patience = Duration.seconds(60)
-    /// A correct object must pass for so long.
+    /// The time for which a correct object must pass.
     private static let length = Duration.seconds(1)
 
     /// Runs `body` with a broken object and with a correct one.

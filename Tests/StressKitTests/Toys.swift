@@ -7,7 +7,7 @@ import Synchronization
 // Small objects, each with a version that has a well-known bug. They are written as a user writes
 // them: with StressKit's public functions only.
 
-/// Counts. Broken, an update between its two steps is lost.
+/// A counter. The broken one loses an update between its two steps.
 final class Counter: Sendable {
     private let isBroken: Bool
     private let count = Atomic<Int>(0)
@@ -24,7 +24,7 @@ final class Counter: Sendable {
     }
 }
 
-/// A lock. Broken, it looks and then takes.
+/// A lock. The broken one first looks and then takes.
 final class SpinLock: Sendable {
     private let isBroken: Bool
     private let isTaken = Atomic<Bool>(false)
@@ -46,13 +46,13 @@ final class SpinLock: Sendable {
     }
 }
 
-/// A cache of one value, filled from its origin at the first read. Broken, a read that has passed
-/// the origin puts an old value into it after the value was replaced.
+/// A cache of one value, filled from its origin at the first read. In the broken one, a read that
+/// has left the origin stores an old value after the value was replaced.
 final class Cache: Sendable {
     private let isBroken: Bool
     private let lock = Mutex(())
     private let origin = Atomic<Int>(0)
-    /// -1: empty.
+    /// The cached value; -1 for none.
     private let cached = Atomic<Int>(-1)
 
     init(isBroken: Bool) { self.isBroken = isBroken }
@@ -80,7 +80,7 @@ final class Cache: Sendable {
     }
 }
 
-/// A queue of two places. Broken, two threads may put their items into one place.
+/// A queue of two places. In the broken one, two threads may put their items into the same place.
 final class BoundedQueue: Sendable {
     private let isBroken: Bool
     private let lock = Mutex(())

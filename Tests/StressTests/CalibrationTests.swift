@@ -5,10 +5,10 @@ import Testing
 
 @testable import stress
 
-/// Known defects name what exists, and the matrix says so when they do not.
+/// Known defects must use existing names. The matrix reports those that do not.
 @Suite("Calibration")
 struct CalibrationTests {
-    /// The names in statements that their engines do not have.
+    /// Returns the names in statements that their engines do not have.
     private func missing(_ defects: [KnownDefect]) throws -> [String] {
         // Only the instrumented copy has the enumeration.
         let edits = try Sources.texts(in: "../Instrumented/Edits", ofType: "txt").flatMap { $0.split(separator: "\n") }

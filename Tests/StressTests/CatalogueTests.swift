@@ -5,8 +5,8 @@ import Testing
 
 @testable import stress
 
-/// Scenarios name what exists. Of seeded bugs, which this build does not have, `stress mutants`
-/// checks that.
+/// Scenarios must use existing names. `stress mutants` checks this for seeded bugs, which this
+/// build does not have.
 @Suite("Catalogue")
 struct CatalogueTests {
     @Test("Every invariant that a scenario announces is checked somewhere, and every check is announced")

@@ -36,8 +36,8 @@ struct EnvironmentTests {
     }
 }
 
-/// The reclamation thread starts behind the filter, and waits for those who walk a table that it
-/// has replaced.
+/// The reclamation thread starts with the filter in place, and waits for the threads that walk a
+/// table which it has replaced.
 private func reclaimBehindLateFilter() {
     MembarrierDenial.deny(with: EPERM)
     let registry = ObserverRegistry<Int>()

@@ -4,7 +4,7 @@ import Testing
 
 @testable import stress
 
-/// Lines that exploring processes take and give.
+/// The lines that exploring processes take and give.
 @Suite("Exploration strings")
 struct ExplorationStringTests {
     @Test("A string names program, mutant, omissions and schedule")

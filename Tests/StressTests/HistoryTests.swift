@@ -10,7 +10,7 @@ struct HistoryTests {
     private typealias Property = PropertySpecification.Operation
     private typealias Check = Linearizability<PropertySpecification>
 
-    /// An operation of a thread between two moments.
+    /// Returns an operation of a thread between two moments.
     private static func interval(
         _ thread: Int,
         _ moments: ClosedRange<UInt64>,

@@ -192,7 +192,7 @@ private enum Sample {
     }
 }
 
-/// A folder that goes with the test.
+/// A folder that is removed with the test.
 private final class Folder {
     private let url: URL
 
@@ -212,7 +212,8 @@ private final class JUnit: NSObject, XMLParserDelegate {
     private(set) var failures: [String] = []
     private(set) var errors: [String] = []
     private(set) var skipped: [String] = []
-    /// Cases, failures and errors, as the suites say and as they are.
+    /// The numbers of cases, failures and errors that the suites declare. After them come the
+    /// numbers that were found.
     private(set) var declared = [0, 0, 0]
     var counted: [Int] { [cases.values.reduce(0) { $0 + $1.count }, failures.count, errors.count] }
     private var suite = ""

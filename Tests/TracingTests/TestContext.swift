@@ -9,7 +9,7 @@ import Logging
 import Synchronization
 import Tracing
 
-/// A value of contexts that counts its instances, and says where it is destroyed.
+/// A context value that counts its instances, and shows where it is destroyed.
 final class Tag: Sendable {
     static let live = Atomic<Int>(0)
     let id: Int
@@ -46,7 +46,7 @@ func inContext<Result>(_ tag: Tag, _ body: () -> Result) -> Result {
     return ServiceContext.withValue(context) { withLogger(logger) { _ in body() } }
 }
 
-/// Sets a property from four tasks at once, to numbers that no two share, each in its own context.
+/// Sets a property from four tasks at once, each in its own context, to numbers that all differ.
 func setConcurrently(_ property: Observed<Int>) async {
     await withTaskGroup { group in
         for thread in 1...4 {
@@ -68,7 +68,7 @@ struct Seen: Equatable, Sendable {
 
     init(_ value: Int, context: Int?) { (self.value, self.context, logger) = (value, context, context) }
 
-    /// Notes the calling task's context.
+    /// Records the context of the calling task.
     init(_ value: Int) {
         self.value = value
         context = ServiceContext.current?.tag?.id
@@ -84,18 +84,18 @@ final class Log<Entry: Sendable>: Sendable {
     func append(_ entry: Entry) { list.withLock { $0.append(entry) } }
 }
 
-/// A callback that holds its thread until the test lets it go.
+/// A callback that blocks its thread until the test releases it.
 final class Hold: Sendable {
     private let entered = DispatchSemaphore(value: 0)
     private let exit = DispatchSemaphore(value: 0)
 
-    /// In the callback.
+    /// Blocks. Call it in the callback.
     func hold() {
         entered.signal()
         exit.wait()
     }
 
-    /// Calls `begin` on another thread, and `body` while the callback is held. Returns when `begin`
+    /// Calls `begin` on another thread, and `body` while the callback blocks. Returns when `begin`
     /// has returned.
     func whileHeld(_ begin: @escaping @Sendable () -> Void, _ body: () -> Void) async {
         async let begun: Void = Self.elsewhere(begin)
@@ -167,7 +167,7 @@ struct Kept {
 let policies: [Buffering] = [.unbounded, .latest, .droppingOldest(2), .droppingNewest(2)]
 
 extension Buffering {
-    /// Which of the values 1 to 6 are delivered if they come while the observer is busy.
+    /// The values among 1 to 6 that are delivered if they come while the observer is busy.
     var keptOfSix: [Int] {
         switch self {
         case .unbounded: Array(1...6)

@@ -64,7 +64,7 @@ private final class Graph: Sendable {
         }
     }
 
-    /// How many changes all properties have had.
+    /// The number of changes that all properties have had.
     var changes: UInt64 { properties.reduce(0) { $0 + $1.version } }
 }
 

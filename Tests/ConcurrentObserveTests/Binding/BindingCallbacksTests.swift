@@ -19,7 +19,7 @@ private struct Shown<Base: ObservableProperty>: ObservableProperty {
     var weakAttachment: @Sendable (PropertyObserver<Base.Value>) -> ObservationToken? { base.weakAttachment }
 }
 
-/// The source that a binding follows, and how it is set.
+/// The source that a binding follows, and the way in which it is set.
 enum BoundSource: String, CaseIterable, Sendable {
     case property, path, replacedStep, group, list, view, viewOfPath, groupOfPaths, groupOfGroup, pathAndGroup
 
@@ -52,7 +52,7 @@ enum BoundSource: String, CaseIterable, Sendable {
         }
     }
 
-    /// Binds `property` to what the other way round is set.
+    /// Binds `property` to the destination of the other direction.
     func bindBack(_ property: Observed<Int>, to car: Car, _ transform: @escaping @Sendable (Int) -> Int)
         -> ObservationToken
     {

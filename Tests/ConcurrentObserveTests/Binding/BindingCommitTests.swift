@@ -318,7 +318,7 @@ private final class Couple: Sendable {
         }
     }
 
-    /// Binds both to those of another one.
+    /// Binds both properties to those of `source`.
     func bind(to source: Couple) -> [ObservationToken] {
         [source.number.bind(to: number), source.name.bind(to: name)]
     }

@@ -8,7 +8,7 @@ extension Promises {
     struct BindingEchoTests {}
 }
 
-/// A transform that adds one, and waits with one of the values.
+/// A transform that adds one, and blocks at one of the values.
 private struct Waiting: Sendable {
     let value: Int
     let inside: Signal
@@ -40,7 +40,7 @@ extension Promises.BindingEchoTests {
         check({ $0.property(\.axle.wheel.pressure).removingDuplicates() }, { $0.axle.value.wheel.value.pressure })
     }
 
-    /// Sets a property in two cycles: one of two bindings, one of a binding and a pair.
+    /// Sets a property in two cycles: one with two bindings, and one with a binding and a pair.
     private func check(_ source: (Car) -> some ObservableProperty<Int>, _ property: (Car) -> Observed<Int>) {
         let car = Car(0)
         let (source, property) = (source(car), property(car))

@@ -222,5 +222,5 @@ extension Promises.BindingRacesTests {
     }
 }
 
-/// Lets others run while one thread waits for them.
+/// Lets other threads run while one thread waits for them.
 private func briefSpin() { for _ in 0..<10 { _ = threadNumber() } }

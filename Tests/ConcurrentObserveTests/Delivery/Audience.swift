@@ -3,8 +3,8 @@
 import ConcurrentObserve
 import Testing
 
-/// An observer that writes down what it receives and where, counts the callbacks that overlap, and
-/// blocks at one number until the test releases it.
+/// An observer that records the events that it receives, and their threads. It counts the callbacks
+/// that overlap, and blocks at one number until the test releases it.
 final class Audience: Sendable {
     private let log = Log<ReceivedEvent>()
     private let threads = Log<Int>()
@@ -15,10 +15,12 @@ final class Audience: Sendable {
     private let hasLeft = Flag()
     private let endLog = Log<String>()
 
-    /// At which it blocks. No test sends it for another purpose.
+    /// The number at which it blocks. Tests send it for no other purpose.
     static let blockingNumber = -1
 
-    /// - Parameter blocks: Whether it does.
+    /// Makes an audience.
+    ///
+    /// - Parameter blocks: Whether it blocks at `blockingNumber`.
     init(blocks: Bool = true) {
         if !blocks { hasLeft.set() }
     }
@@ -28,10 +30,10 @@ final class Audience: Sendable {
     var numbers: [Int] { received.map(\.number) }
     /// The threads of the callbacks, in order.
     var callbackThreads: [Int] { threads.entries }
-    /// How many callbacks began while another one was running.
+    /// The number of callbacks that began while another one was running.
     var overlaps: Int { overlapping.value }
     var isInside: Bool { inside.value > 0 }
-    /// The ends of observations, each with how many callbacks had come before, and whether one was
+    /// The ends of observations. Each has the number of callbacks before it, and whether one was
     /// running.
     var ends: [String] { endLog.entries }
 
@@ -47,7 +49,7 @@ final class Audience: Sendable {
         inside.add(-1)
     }
 
-    /// Writes the end down, too.
+    /// Records the end of the observation, too.
     func receiveEnd(of token: ObservationToken) {
         token.onEnd { end in
             self.endLog.append("\(end) after \(self.count)\(self.isInside ? ", inside one" : "")")
@@ -61,8 +63,8 @@ final class Audience: Sendable {
         #expect(ends == ["\(end) after \(count)"], sourceLocation: sourceLocation)
     }
 
-    /// Makes a change that blocks the callback, on a thread of its own, and waits until the
-    /// callback blocks.
+    /// Makes a change that blocks the callback, on its own thread. Returns when the callback
+    /// blocks.
     func block(by stage: Stage) throws -> TestThread {
         let thread = TestThread { stage.send(Self.blockingNumber) }
         try entered.wait()
@@ -75,21 +77,21 @@ final class Audience: Sendable {
     /// Lets the blocked callback return.
     func release() { exit.happen() }
 
-    /// Waits until so many events have been delivered.
+    /// Waits until this number of events has been delivered.
     func wait(for count: Int) throws {
         try eventually("\(count) events instead of \(self.count)") { self.count >= count }
     }
 
-    /// Waits until all that the observation was sent is dropped, or was delivered: an event counts
-    /// as received when its callback begins.
+    /// Waits until every event that was sent to the observation is dropped or delivered. An event
+    /// counts as received when its callback begins.
     func waitUntilIdle(_ token: ObservationToken) throws {
         try token.waitUntilIdle()
         try wait(for: Int(token.counts.received))
         try eventually("the end of the last callback") { !isInside }
     }
 
-    /// The mistakes in the changes: versions that are not consecutive, old values that are not the
-    /// new ones before. (P2, P4)
+    /// Descriptions of mistakes in the changes: versions that are not consecutive, and old values
+    /// that differ from the new value before. (P2, P4)
     var mistakes: [String] {
         var mistakes: [String] = []
         let changes = received.filter { $0.kind == .initial || $0.kind == .change }
@@ -110,6 +112,6 @@ extension ObservationToken {
 }
 
 extension DeliveryCounts {
-    /// Sent, received, dropped.
+    /// The numbers of sent, received and dropped events.
     var parts: [UInt64] { [sent, received, dropped] }
 }

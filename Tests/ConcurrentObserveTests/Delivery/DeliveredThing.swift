@@ -2,7 +2,7 @@
 
 import ConcurrentObserve
 
-/// A value that may do something when its last copy is destroyed.
+/// A value that may run a closure when its last copy is destroyed.
 struct Thing: Sendable {
     let number: Int
     private let life: Life?
@@ -13,7 +13,7 @@ struct Thing: Sendable {
     }
 }
 
-/// Where paths to such values begin, and what is on the way.
+/// The root of paths to such values, with the objects on the way.
 final class Shelf: ConcurrentObservable {
     let box: Observed<Box>
 

@@ -176,6 +176,6 @@ extension Promises.FlushTests {
     }
 }
 
-/// Something that the optimiser does not remove.
+/// Does work that the optimiser does not remove.
 @inline(never)
 private func briefWork() { withExtendedLifetime(ContinuousClock.now) {} }

@@ -10,11 +10,11 @@ extension Promises {
 
 /// The closure that is passed to `observeIsolated`.
 private enum Passed: Sendable {
-    /// A closure that mentions its actor, one that does not, and a method of the actor's.
+    /// A closure that uses its actor, one that does not, and a method of the actor.
     case mentioning, silent, method
 }
 
-/// Counts without a lock: what runs elsewhere traps, or is counted wrongly.
+/// Counts without a lock. Code that runs elsewhere traps, or loses counts.
 private actor Desk {
     private(set) var count = 0
 

@@ -15,7 +15,7 @@ private actor Studio {
     static let shared = Studio()
 }
 
-/// Counts in isolation, without a lock: what is counted wrongly was not isolated.
+/// Counts in isolation, without a lock. If counts are lost, the callbacks were not isolated.
 private actor Tally {
     private var count = 0
 
@@ -26,7 +26,7 @@ private actor Tally {
 
     var total: Int { count }
 
-    /// Observes with a closure, or a method, of this actor's.
+    /// Observes with a closure or a method of this actor.
     func observe(_ stage: Stage, _ form: Form) -> ObservationToken {
         switch (form, stage.origin) {
         case (.closure, .property):
@@ -47,7 +47,7 @@ private actor Tally {
     private func note(_ change: Change<Int>) { count += 1 }
     private func noteEvent(_ number: Int) { count += 1 }
 
-    /// With a closure that does not mention the actor.
+    /// Observes with a closure that does not use the actor.
     func observe(_ property: Observed<Int>) -> ObservationToken {
         property.observeIsolated(buffering: .unbounded) { (_: Change<Int>) in }
     }
@@ -56,7 +56,7 @@ private actor Tally {
         _ = property.observeIsolated(buffering: .unbounded, isolation: other, note)
     }
 
-    /// Counts on this actor for as long as callbacks are to come: one that ran elsewhere would lose
+    /// Counts on this actor while callbacks can come. A callback that ran elsewhere would lose
     /// counts.
     func tallyUp(while isGoingOn: @Sendable () -> Bool) async {
         while isGoingOn() {
@@ -85,7 +85,7 @@ private actor Tally {
     }
 }
 
-/// Not `Sendable` in what it does when it goes.
+/// A class that is not `Sendable`, because of what its deinitialiser does.
 @MainActor private final class Window {
     private let gone: Signal
 
@@ -232,7 +232,7 @@ extension Promises.IsolationTests {
         try await gone.arrival()
     }
 
-    /// Who cannot say on which actor a closure belongs.
+    /// The uses in which the actor of a closure cannot be known.
     enum Homeless: String, CaseIterable, Codable, Sendable {
         case property, path, registry, otherActor
 

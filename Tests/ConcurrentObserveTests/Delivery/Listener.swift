@@ -3,12 +3,14 @@
 import ConcurrentObserve
 import Dispatch
 
-/// An actor that a test may block, or hold up: its jobs run on a dispatch queue, and take no thread
+/// An actor that a test may block or suspend. Its jobs run on a dispatch queue, and use no thread
 /// of the cooperative pool.
 actor Listener {
     private let executor = QueueExecutor()
     private let life: Life?
 
+    /// Makes a listener.
+    ///
     /// - Parameter life: Dies with the actor.
     init(life: Life? = nil) { self.life = life }
 
@@ -34,7 +36,7 @@ actor Listener {
 
     private func run(_ body: @Sendable (isolated Listener) -> Void) { body(self) }
 
-    /// A closure that is isolated to this actor, and says so.
+    /// Returns a closure that is isolated to this actor, and declares it.
     func isolating<Value: Sendable>(
         _ body: @escaping @Sendable (Value) -> Void
     ) -> @isolated(any) @Sendable (Value) -> Void {
@@ -55,7 +57,7 @@ actor Listener {
     }
 }
 
-/// The closure as it is: with the isolation of the place where it is written.
+/// Returns the closure unchanged, with the isolation of the place where it is written.
 private func carrying<Value: Sendable>(
     @_inheritActorContext _ body: @escaping @isolated(any) @Sendable (Value) -> Void
 ) -> @isolated(any) @Sendable (Value) -> Void { body }

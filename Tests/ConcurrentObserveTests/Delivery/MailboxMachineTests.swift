@@ -8,7 +8,7 @@ extension Promises {
     struct MailboxMachineTests {}
 }
 
-/// Every short sequence of events, against a model that keeps a plain array.
+/// Tests every short sequence of events, and compares with a model that keeps a plain array.
 extension Promises.MailboxMachineTests {
     @Test("P1 P2 P8 P12 A delivery's mailbox: no event is lost, no wake-up is missed", arguments: policies)
     func delivery(_ buffering: Buffering) throws {
@@ -43,7 +43,8 @@ private enum Step: CaseIterable {
     case enqueue, end, wake, deliver, next, count, leaveOut, flush, close
 }
 
-/// Runs `body` with every sequence of this length; a text that it returns fails the test.
+/// Runs `body` with every sequence of this length. If it returns a text, the test fails with this
+/// text.
 private func everySequence(of steps: [Step], length: Int, _ body: ([Step]) -> String?) throws {
     var sequence: [Step] = []
     func extend() throws {
@@ -72,8 +73,8 @@ extension [Step] {
     }
 }
 
-/// The machine, and the model beside it. The model keeps numbers in arrays, and no state of who
-/// takes them out but `isAwake`.
+/// The machine and the model. The model keeps numbers in arrays. Its only state of the consumer is
+/// `isAwake`.
 private struct MachineAndModel: ~Copyable {
     private var machine: Mailbox<Int>
     private var batch = RingBuffer<Int>()
@@ -85,13 +86,13 @@ private struct MachineAndModel: ~Copyable {
     // The model.
     private var waiting: [Int] = []
     private var (next, received, dropped, leftOut) = (0, 0, 0, 0)
-    /// Numbers of events that are taken and not finished with.
+    /// The numbers of events that the consumer has taken and not finished.
     private var held: [Int] = []
     private var (hasEnded, endIsTaken, isClosed) = (false, false, false)
     private var isUncounted = false
     /// Whether the consumer runs. If not, it must be woken for the next event.
     private var isAwake: Bool
-    /// The flushes, each with the events that it waits for.
+    /// The flushes, each with the events for which it waits.
     private var flushes: [(flush: Flush, events: Set<Int>)] = []
     private var order: [Int] = []
 
@@ -101,7 +102,7 @@ private struct MachineAndModel: ~Copyable {
         isAwake = !isDelivery
     }
 
-    /// Takes one step in both. Returns what differs.
+    /// Takes one step in both, and returns the differences; nil if there are none.
     mutating func step(_ step: Step) -> String? {
         switch step {
         case .enqueue: enqueue()
@@ -132,7 +133,7 @@ private struct MachineAndModel: ~Copyable {
         waiting.append(next)
     }
 
-    /// No flush waits for `event` any more.
+    /// Removes `event` from the events for which flushes wait.
     private mutating func finish(with event: Int) {
         for index in flushes.indices { flushes[index].events.remove(event) }
     }
@@ -170,7 +171,7 @@ private struct MachineAndModel: ~Copyable {
         return settle(machine.settle(pending: 0))
     }
 
-    /// The iterator asks for the next event.
+    /// Makes the iterator ask for the next event.
     private mutating func ask() -> String? {
         for event in held { finish(with: event) }
         held = []
@@ -241,7 +242,7 @@ private struct MachineAndModel: ~Copyable {
         return settle(closed.settled)
     }
 
-    /// Removes the flushes that the machine has handed out. Each must wait for nothing.
+    /// Removes the flushes that the machine has returned. None of them may wait for an event.
     private mutating func settle(_ settled: [Flush]) -> String? {
         for flush in settled {
             guard let index = flushes.firstIndex(where: { $0.flush === flush }) else { return "an unknown flush" }
@@ -263,7 +264,7 @@ private struct MachineAndModel: ~Copyable {
         return nil
     }
 
-    /// Lets the consumer finish: then nothing waits, and all flushes are over.
+    /// Lets the consumer finish. Checks that then no event waits, and all flushes are over.
     mutating func atRest() -> String? {
         if isUncounted, let failure = count(isLeftOut: false) { return failure }
         for _ in 0..<20 {

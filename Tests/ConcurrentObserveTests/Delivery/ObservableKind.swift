@@ -10,7 +10,7 @@ enum ObservableKind: String, CaseIterable, Sendable {
     static let properties = allCases.filter { $0 != .registry }
 }
 
-/// Where a path to a weak property begins.
+/// The root of a path to a weak property.
 private final class Team: ConcurrentObservable {
     let lead = WeakObserved<Referent>()
 }
@@ -19,7 +19,7 @@ private final class Firm: ConcurrentObservable {
     let team = Observed(Team())
 }
 
-/// A source of any kind, whose observers receive nothing but that there was a change.
+/// A source of any kind. Its observers are only notified that there was a change.
 final class ObservableThing: Sendable {
     let kind: ObservableKind
     private let car = Car(0)
@@ -29,7 +29,7 @@ final class ObservableThing: Sendable {
 
     init(_ kind: ObservableKind) { self.kind = kind }
 
-    /// Makes a change: to another value than before, by one thread at a time.
+    /// Makes a change to another value. Only one thread at a time may call it.
     func send(_ number: Int) {
         switch kind {
         case .property, .readOnly, .oneStepPath, .withoutDuplicates, .group, .list: car.mileage.value = number
@@ -42,7 +42,7 @@ final class ObservableThing: Sendable {
         }
     }
 
-    /// How many observations each property or registry counts that is observed.
+    /// The number of observations that each observed property or registry counts.
     var observationCounts: [Int] {
         switch kind {
         case .property, .readOnly, .oneStepPath, .withoutDuplicates, .list: [car.mileage.observationCount]
@@ -54,7 +54,7 @@ final class ObservableThing: Sendable {
         }
     }
 
-    /// Lets `use` observe it, whatever its type.
+    /// Lets `use` observe it, whatever its type is.
     func with(
         _ use: any ObservableUse
     ) -> ObservationToken {
@@ -80,9 +80,11 @@ final class ObservableThing: Sendable {
     private static func number(_ referent: Referent?) -> Int { referent.flatMap { Int($0.description) } ?? 0 }
 }
 
-/// One way to observe anything.
+/// A way to observe any source.
 protocol ObservableUse {
-    /// - Parameter number: The number that was sent, of a value.
+    /// Observes a property.
+    ///
+    /// - Parameter number: Returns the number that was sent, from a value.
     func observe<Property: ObservableProperty>(
         _ property: Property,
         _ number: @escaping @Sendable (Property.Value) -> Int
@@ -91,7 +93,7 @@ protocol ObservableUse {
     func observe(_ registry: ObserverRegistry<Int>) -> ObservationToken
 }
 
-/// A closure of one parameter, with a delivery.
+/// Observes with a closure of one parameter, and with a delivery.
 struct Delivered: ObservableUse {
     let delivery: Delivery
     let body: @Sendable (Int) -> Void
@@ -110,7 +112,7 @@ struct Delivered: ObservableUse {
     func observe(_ registry: ObserverRegistry<Int>) -> ObservationToken { registry.observe(delivery: delivery, body) }
 }
 
-/// A closure that receives the observation, too.
+/// Observes with a closure that also receives the observation's handle.
 struct Handled: ObservableUse {
     let delivery: Delivery
     let body: @Sendable (Int, ObservationHandle) -> Void
@@ -129,7 +131,7 @@ struct Handled: ObservableUse {
     func observe(_ registry: ObserverRegistry<Int>) -> ObservationToken { registry.observe(delivery: delivery, body) }
 }
 
-/// A closure that is bound to an owner.
+/// Observes with a closure that is bound to an owner.
 struct Owned<Owner: AnyObject & Sendable>: ObservableUse {
     let owner: Owner
     let delivery: Delivery

@@ -92,7 +92,7 @@ extension Promises.P01DeliveryTests {
 
 // MARK: - Policies
 
-/// A policy, and what it leaves of the numbers 1 to 10 that come while the observer is busy.
+/// The policies, each with the numbers that it keeps if 1 to 10 come while the observer is busy.
 private let policies: [(Buffering, [Int])] = [
     (.unbounded, Array(1...10)), (.latest, [10]), (.droppingOldest(1), [10]), (.droppingOldest(3), [8, 9, 10]),
     (.droppingNewest(1), [1]), (.droppingNewest(3), [1, 2, 3]), (.droppingOldest(10), Array(1...10)),

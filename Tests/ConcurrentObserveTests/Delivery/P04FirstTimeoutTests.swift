@@ -157,7 +157,7 @@ extension Promises.P04FirstTimeoutTests {
 }
 
 extension Listener {
-    /// Waits on this actor, whose threads a question may block.
+    /// Waits on this actor, whose threads a predicate may block.
     fileprivate func waitForSeven(
         of stage: Stage,
         _ clock: ManualClock,

@@ -196,7 +196,7 @@ extension Promises.P05DeliveryLocksTests {
     }
 }
 
-/// A lock that a user holds.
+/// A lock that belongs to a user.
 private final class Guarded: Sendable {
     private let semaphore = DispatchSemaphore(value: 1)
 
@@ -210,7 +210,7 @@ private final class Guarded: Sendable {
 // MARK: - Traps
 
 extension Promises.P05DeliveryLocksTests {
-    /// The observation that is given a buffer without room.
+    /// The observations that get a buffer without room.
     enum Roomless: String, CaseIterable, Codable, Sendable {
         case serial, queue, actor, isolated, registry, path, changes, values, events, pathValues, observationActor
 
@@ -246,7 +246,7 @@ extension Promises.P05DeliveryLocksTests {
         )
     }
 
-    /// How a property is observed where it must not be.
+    /// The ways to observe a property in a place where that is not possible.
     enum Misplaced: String, CaseIterable, Codable, Sendable {
         case serial, queue, actor, isolated, oneStepPath, changes, values, pathValues, observationActor
 

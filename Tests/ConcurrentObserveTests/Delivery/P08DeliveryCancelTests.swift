@@ -11,7 +11,7 @@ extension Promises {
 // MARK: - cancel()
 
 extension Promises.P08DeliveryCancelTests {
-    /// How an observation is ended.
+    /// The way in which an observation is ended.
     enum Ending: String, CaseIterable, Sendable {
         case cancel, release, removeAll, removeOwned, cancelAllOwned
     }

@@ -22,7 +22,7 @@ private final class Lingering: Sendable {
 
     var isClosureThere: Bool { lives.alive == 1 }
 
-    /// Lets the closure be destroyed, and waits for it.
+    /// Lets the closure be destroyed, and waits until it is.
     func leave() throws {
         destruction.happen()
         try lives.waitUntilNoneIsLeft()
@@ -30,7 +30,7 @@ private final class Lingering: Sendable {
 }
 
 extension Promises.P08ObservationCountTests {
-    /// How an observation is ended.
+    /// The way in which an observation is ended.
     enum Ending: CaseIterable { case cancel, release }
 
     @Test(
@@ -91,7 +91,7 @@ extension Promises.P08ObservationCountTests {
     }
 }
 
-/// Observes with a closure that does something when it is destroyed.
+/// Observes with a closure that runs another one when it is destroyed.
 private func observeUntilDeath(
     _ registry: ObserverRegistry<Int>,
     _ atDeath: @escaping @Sendable () -> Void

@@ -10,7 +10,7 @@ extension Promises {
 }
 
 extension Promises.P08TakenEventsTests {
-    /// The routes that block a thread each in another way.
+    /// The routes that block threads in different ways.
     private static let routes = [Route.serial, .queue, .concurrentQueue, .actor]
 
     @Test(
@@ -120,10 +120,10 @@ extension Promises.P08TakenEventsTests {
     }
 }
 
-/// An observer whose first two callbacks block: what comes during the first one is taken at once,
-/// when that returns.
+/// An observer whose first two callbacks block. The events that come during the first one are taken
+/// together when it returns.
 private final class TakenEvents: Sendable {
-    /// Keeps no event: what a mailbox drops is gone.
+    /// A registry that keeps no event: an event that a mailbox drops is gone.
     let registry = ObserverRegistry<Life?>()
     private let room: Room
     private let calls = Counter()
@@ -148,7 +148,7 @@ private final class TakenEvents: Sendable {
         )
     }
 
-    /// Sends the first event. Returns the thread that does it.
+    /// Sends the first event. Returns the thread that sends it.
     func enterFirst() async throws -> TestThread {
         let notifier = TestThread { [registry] in registry.notify(nil) }
         try await entered[0].arrival()

@@ -8,7 +8,7 @@ extension Promises {
     struct P13DeliveryOwnerTests {}
 }
 
-/// Says whether its `deinit` has begun.
+/// An owner that shows whether its `deinit` has begun.
 private final class Owner: Sendable {
     let hasBegunToDie: Flag
 

@@ -5,8 +5,8 @@ import Dispatch
 import Testing
 
 extension Promises {
-    /// Every policy, with every filter, of every kind of property, in every delivery: what is
-    /// delivered and counted, against an oracle that takes one event after the other.
+    /// Tests every policy with every filter, kind of property and delivery. Compares the delivered
+    /// and counted changes with an oracle that takes one event after the other.
     @Suite("P1 P2 P3 P4 The product of policies, filters, properties and deliveries", .timeLimit(.minutes(5)))
     struct PolicyProductTests {}
 }
@@ -58,7 +58,7 @@ extension Promises.PolicyProductTests {
     }
 }
 
-/// One combination: bursts of changes, during which nothing is delivered.
+/// One combination. It makes several changes at once, during which nothing is delivered.
 private final class ProductRun {
     private let single: ProductCase
     private var subject: ProductSubject!
@@ -104,7 +104,7 @@ private final class ProductRun {
         try await end()
     }
 
-    /// The source dies behind what is waiting, which comes first. (P12)
+    /// Releases the source while changes wait. They must come first. (P12)
     private func end() async throws {
         isIdleSerial = true
         await listener.suspend(single.delivery)
@@ -140,7 +140,7 @@ private final class ProductRun {
         }
     }
 
-    /// Another thread is in the callback of a change while the others are made.
+    /// Makes changes while another thread is in the callback of a change.
     private func serialBurst() async throws {
         let subject = subject!
         let number = (0..<12).shuffled(using: &random).first { number in
@@ -198,7 +198,7 @@ extension Buffering {
 }
 
 extension String {
-    /// The new value in a line "reason old → new @version".
+    /// The new value from a line "reason old → new @version".
     fileprivate var onlyNew: String { String(split(separator: " ").dropLast().last!) }
 }
 

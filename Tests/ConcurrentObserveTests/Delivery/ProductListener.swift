@@ -4,11 +4,11 @@ import ConcurrentObserve
 import Dispatch
 import Testing
 
-/// How an observer receives its events, and so where they wait while nothing is delivered.
+/// The way in which an observer receives its events, which decides where they wait.
 enum ProductDelivery: CaseIterable, Sendable {
     case inline, serial, queue, actor, changes, values
 
-    /// Whether the first events, the initial value among them, can wait.
+    /// Whether the first events, including the initial value, can wait.
     var holdsInitial: Bool { self != .inline && self != .serial }
 
     var isSequence: Bool { self == .changes || self == .values }

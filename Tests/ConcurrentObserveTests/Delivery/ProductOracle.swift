@@ -6,7 +6,7 @@ import ConcurrentObserve
 enum ProductFilter: String, CaseIterable, Sendable {
     case none, distinct, twice, rule
 
-    /// Whether an observer need not receive the second after the first.
+    /// Returns whether an observer need not receive the second value after the first.
     func leavesOut(_ first: Int, _ second: Int) -> Bool {
         switch self {
         case .none: false
@@ -15,11 +15,13 @@ enum ProductFilter: String, CaseIterable, Sendable {
         }
     }
 
-    /// Whether a referent's death is noticed, which a derived value would prevent.
+    /// Whether the filter lets the death of a referent be noticed. A derived value would prevent
+    /// it.
     var retainsReferents: Bool { self == .rule }
 }
 
-/// Which values are as good as each other: from the first to the third it need not hold.
+/// Returns whether two values count as equal. If the first equals the second, and the second the
+/// third, the first need not equal the third.
 @Sendable
 func productRule(_ first: Int, _ second: Int) -> Bool { first >= 0 && second >= 0 && abs(first - second) < 2 }
 
@@ -42,13 +44,14 @@ struct ProductValue: Sendable, Equatable {
     var seen: Int { isGone ? productNil : number }
 }
 
-/// A mailbox of one policy, one event at a time: what it delivers, and what it counts.
+/// A mailbox with one policy that takes one event at a time. It knows which changes are delivered
+/// and counted.
 struct ProductOracle {
     struct Event {
         let reason: ChangeReason
         let value: ProductValue
         let version: UInt64
-        /// The property's value before.
+        /// The value of the property before.
         var before: ProductValue?
     }
 
@@ -70,7 +73,7 @@ struct ProductOracle {
 
     var parts: [UInt64] { [UInt64(received.count + dropped + waiting.count), UInt64(received.count), UInt64(dropped)] }
 
-    /// Takes an event, as the policy says.
+    /// Takes an event, according to the policy.
     mutating func put(_ event: Event) {
         if let capacity, waiting.count == capacity {
             if case .droppingNewest = buffering { return dropped += 1 }
@@ -102,10 +105,10 @@ struct ProductOracle {
         while !waiting.isEmpty { deliverFirst() }
     }
 
-    /// Delivers until the last event that is not left out: an iterator looks at the others when it
-    /// is asked again.
+    /// Delivers up to the last event that is not left out. An iterator looks at the others when it
+    /// asks again.
     ///
-    /// - Returns: How many were delivered.
+    /// - Returns: The number of delivered events.
     mutating func drainThroughLast() -> Int {
         var (copy, count, before) = (self, 0, received.count)
         for index in waiting.indices {
@@ -120,7 +123,7 @@ struct ProductOracle {
     /// Whether a change to a value would be delivered now.
     func wouldDeliver(_ value: ProductValue) -> Bool { last == nil || !leavesOut(value) }
 
-    /// Whether what was received last has died since: nothing equals it.
+    /// Whether the value that was received last has died since. No value equals it then.
     private var hasLost: Bool { last?.isGone == true && lastSeen != productNil }
 
     private func leavesOut(_ value: ProductValue) -> Bool { !hasLost && filter.leavesOut(lastSeen, value.seen) }

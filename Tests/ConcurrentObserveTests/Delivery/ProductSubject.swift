@@ -6,7 +6,7 @@ import ConcurrentObserve
 enum ProductKind: String, CaseIterable, Sendable {
     case int, string, object, readOnly, weak, oneStepPath, path, optionalPath, weakPath, group, list, map
 
-    /// Whether changes are delivered before they are made, too.
+    /// Whether there are prior deliveries.
     var hasPrior: Bool {
         switch self {
         case .int, .string, .object, .readOnly, .weak, .oneStepPath: true
@@ -17,14 +17,14 @@ enum ProductKind: String, CaseIterable, Sendable {
     var isWeak: Bool { self == .weak || self == .weakPath }
     var canRelink: Bool { self == .path || self == .optionalPath || self == .weakPath }
 
-    /// Whether a result that equals the one before is no change.
+    /// Whether a result that equals the previous one is no change.
     var isDerived: Bool { self == .map }
 
-    /// The filters that compile.
+    /// The filters that compile for this kind.
     var filters: [ProductFilter] { self == .group ? [.none, .rule] : ProductFilter.allCases }
 }
 
-/// Equal by its number.
+/// An object that is equal to others with the same number.
 final class ProductObject: WeaklyObservable, Equatable {
     let lifetime = ReferentLifetime()
     let number: Int
@@ -55,7 +55,7 @@ private final class ProductRoot: ConcurrentObservable {
     }
 }
 
-/// One property of a kind, its changes, and what the oracle knows of them.
+/// A property of one kind, its changes, and the oracle's knowledge of them.
 final class ProductSubject {
     let kind: ProductKind
     private let filter: ProductFilter
@@ -63,7 +63,7 @@ final class ProductSubject {
     /// Keeps the referents that are not killed.
     private(set) var referents: [(object: ProductObject, isDead: Flag)]
     private var present: ProductValue
-    /// The value that the observed property shows: a derived value leaves out changes itself.
+    /// The value of the observed property. A derived value leaves out changes itself.
     private(set) var shown: ProductValue
     private(set) var version: UInt64 = 0
     /// Called with every change before it is made.
@@ -80,7 +80,7 @@ final class ProductSubject {
 
     private var isNowhere: Bool { present.number == productNil && kind == .optionalPath }
 
-    /// Whether a set is a change of the observed property.
+    /// Returns whether setting this number is a change of the observed property.
     func wouldChange(_ number: Int) -> Bool { !isNowhere && !leavesOut(value(of: number)) }
 
     func value(of number: Int) -> ProductValue { ProductValue(kind == .map ? number / 2 : number) }
@@ -105,7 +105,7 @@ final class ProductSubject {
         }
     }
 
-    /// Leads the path elsewhere, or nowhere.
+    /// Leads the path to another property, or to none.
     func relink(_ number: Int, orNowhere: Bool) {
         let isNil = orNowhere && kind == .optionalPath
         let depth = kind == .optionalPath ? 1 : 0
@@ -118,9 +118,9 @@ final class ProductSubject {
         }
     }
 
-    /// Ends a referent: the present one, or one that was received, or is on the way.
+    /// Ends a referent: the present one, one that was received, or one in an event that waits.
     ///
-    /// - Parameter held: Not this one: a callback has it.
+    /// - Parameter held: A value that a callback holds. Its referent is not ended.
     func kill(_ index: Int, except held: ProductValue?) {
         guard !referents.isEmpty else { return }
         let (_, isDead) = referents[index % referents.count]

@@ -9,18 +9,18 @@ extension Promises {
     struct ReviewedRacesTests {}
 }
 
-/// An actor that has nothing to do but to be called.
+/// An actor that is only called.
 private actor Bystander {}
 
 private final class Leaf: ConcurrentObservable { let life = Observed<Life?>(nil) }
 private final class Root: ConcurrentObservable { let leaf = Observed(Leaf()) }
 
-/// A serial queue that is busy until it is let go.
+/// A serial queue that is busy until it is released.
 private struct BusyQueue {
     let queue = DispatchQueue(label: "busy")
 
-    /// Makes the queue wait for `gate`, after the work that it has already. Returns a signal of the
-    /// moment when the queue waits.
+    /// Makes the queue wait for `gate` after its present work. Returns a signal that happens when
+    /// the queue waits.
     func block(until gate: Signal) -> Signal {
         let reached = Signal("the queue's block")
         queue.async {

@@ -16,7 +16,7 @@ private final class Firm: ConcurrentObservable {
     let team = Observed(Team())
 }
 
-/// Equal by its number: what duplicates are removed by.
+/// An object that is equal to others with the same number. Duplicates are removed by this equality.
 private final class Person: WeaklyObservable, Equatable {
     let lifetime = ReferentLifetime()
     let number: Int
@@ -27,7 +27,7 @@ private final class Person: WeaklyObservable, Equatable {
     static func == (left: Person, right: Person) -> Bool { left.number == right.number }
 }
 
-/// How a weak property is seen.
+/// The ways in which a weak property is seen.
 private enum Seen: String, CaseIterable, Sendable {
     case property, path, oneStepPath, withoutDuplicates, pathWithoutDuplicates
 
@@ -42,7 +42,7 @@ private enum Seen: String, CaseIterable, Sendable {
     }
 }
 
-/// Makes a sequence of anything, and a task that iterates over it when it may.
+/// Makes a sequence of any source, and a task that iterates over it when it is allowed to.
 private struct Iterated: ObservableUse {
     typealias Result = (elements: [Int], parts: [UInt64])
 

@@ -19,18 +19,18 @@ extension Stage {
 }
 
 extension ObservationSequence._Iterator {
-    /// The next `count` elements, or fewer if the sequence ends.
+    /// Returns the next `count` elements, or fewer if the sequence ends.
     mutating func next(_ count: Int) async -> [Element] {
         var elements: [Element] = []
         while elements.count < count, let element = await next() { elements.append(element) }
         return elements
     }
 
-    /// All elements up to the end.
+    /// Returns all elements until the end.
     mutating func rest() async -> [Element] { await next(.max) }
 }
 
-/// A task that goes through a sequence and records its elements.
+/// A task that iterates over a sequence, and records its elements.
 final class Consumer<Element: Sendable>: Sendable {
     private let log = Log<Element>()
     private let hasEnded = Flag()

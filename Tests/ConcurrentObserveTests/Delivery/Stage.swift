@@ -3,22 +3,23 @@
 import ConcurrentObserve
 import Dispatch
 
-/// The ways in which callbacks are delivered that are not inline.
+/// The ways of delivery that are not inline.
 enum Route: String, CaseIterable, Sendable {
     case serial, queue, concurrentQueue
-    /// On an actor; by a closure that is isolated to an actor; by one that is passed in an actor's
-    /// code and carries no isolation.
+    /// On an actor: with a closure and the actor, with a closure that is isolated to the actor, or
+    /// with a closure without isolation that is passed in the actor's code.
     case actor, isolated, written
     /// On an observation actor.
     case observationActor
 
-    /// The stages that a `Delivery` names: all forms of `observe` can use them.
+    /// The routes that a `Delivery` names. All forms of `observe` can use them.
     static let named = [serial, queue, concurrentQueue, observationActor]
 
-    /// The stages whose callbacks may block: not on the threads of the cooperative pool.
+    /// The routes whose callbacks may block, because they do not run on threads of the cooperative
+    /// pool.
     static let blocking = allCases.filter { $0 != .observationActor }
 
-    /// The stages that a `Delivery` names, and whose callbacks may block.
+    /// The routes that a `Delivery` names and whose callbacks may block.
     static let namedBlocking = named.filter { $0 != .observationActor }
 }
 
@@ -57,7 +58,7 @@ struct ReceivedEvent: Sendable, Equatable, CustomStringConvertible {
     var description: String { "\(kind) \(old.map { "\($0)" } ?? "-") → \(number) @\(version)" }
 }
 
-/// Where the callbacks of a route run.
+/// The place in which the callbacks of a route run.
 final class Room: Sendable {
     let route: Route
     let queue: DispatchQueue
@@ -69,8 +70,8 @@ final class Room: Sendable {
         queue = DispatchQueue(label: "a room", attributes: route == .concurrentQueue ? .concurrent : [])
     }
 
-    /// The delivery that the route names. The room keeps the observation actor, and has one for
-    /// each policy in turn.
+    /// Returns the delivery that the route names. The room retains an observation actor for each
+    /// policy.
     func delivery(_ buffering: Buffering) -> Delivery {
         switch route {
         case .serial: return .serial(buffering: buffering)
@@ -83,7 +84,7 @@ final class Room: Sendable {
         }
     }
 
-    /// Runs `body` where the callbacks run, between two of them.
+    /// Runs `body` in the place of the callbacks, between two of them.
     func perform(_ body: @escaping @Sendable () -> Void) throws {
         switch route {
         case .serial: body()
@@ -100,7 +101,7 @@ final class Room: Sendable {
         }
     }
 
-    /// Traps unless it is called where the callbacks run.
+    /// Traps if the caller is not in the place of the callbacks.
     func check() {
         switch route {
         case .serial: break
@@ -110,9 +111,9 @@ final class Room: Sendable {
         }
     }
 
-    /// Observes with a closure that is isolated as the route says, in the listener's code.
+    /// Observes with a closure that has the isolation of the route, in the code of the listener.
     ///
-    /// - Parameter observe: Receives that closure, and the actor whose code it is passed in.
+    /// - Parameter observe: Receives that closure, and the actor in whose code it is passed.
     func observing<Value: Sendable>(
         _ body: @escaping @Sendable (Value) -> Void,
         _ observe:
@@ -162,7 +163,7 @@ final class Stage: Sendable {
         }
     }
 
-    /// Makes a change, of a path now and then by a replacement of one of its steps.
+    /// Makes a change. On a path, it sometimes replaces one of the steps.
     func sendVaried(_ number: Int) {
         guard origin == .path, number % 3 != 0 else { return send(number) }
         if number % 3 == 1 {
@@ -172,7 +173,7 @@ final class Stage: Sendable {
         }
     }
 
-    /// The present number, of a source that has one.
+    /// The present number; nil if the source has none.
     var number: Int? {
         switch origin {
         case .property: property.value!.value
@@ -181,7 +182,7 @@ final class Stage: Sendable {
         }
     }
 
-    /// How many observe.
+    /// The number of observations.
     var observationCount: Int {
         switch origin {
         case .property: property.value!.observationCount
@@ -215,7 +216,7 @@ final class Stage: Sendable {
         registry.clear()
     }
 
-    /// A reference that keeps nothing.
+    /// Returns whether the source is alive. It does not retain the source.
     var isAlive: () -> Bool {
         switch origin {
         case .property:
@@ -253,7 +254,7 @@ extension Stage {
         return observed.observe(in: room, options: options, buffering: buffering) { body(ReceivedEvent($0)) }
     }
 
-    /// With the observation as a second parameter: where a `Delivery` names the route.
+    /// Observes with a closure that also receives the handle. A `Delivery` must name the route.
     func observeWithHandle(
         in room: Room,
         options: ObservationOptions = [],
@@ -267,7 +268,7 @@ extension Stage {
         return observed.observe(options: options, delivery: delivery) { body(ReceivedEvent($0), $1) }
     }
 
-    /// Bound to an owner: where a `Delivery` names the route.
+    /// Observes with an owner. A `Delivery` must name the route.
     func observe<Owner: AnyObject & Sendable>(
         in room: Room,
         owner: Owner,
@@ -284,7 +285,7 @@ extension Stage {
 }
 
 extension ObservableProperty {
-    /// Observes as the room's route says.
+    /// Observes with the route of the room.
     func observe(
         in room: Room,
         options: ObservationOptions = [],
@@ -303,7 +304,7 @@ extension ObservableProperty {
 }
 
 extension ObserverRegistry<Int> {
-    /// Observes as the room's route says.
+    /// Observes with the route of the room.
     func observe(
         in room: Room,
         buffering: Buffering = .unbounded,

@@ -3,18 +3,18 @@
 import ConcurrentObserve
 import ConcurrentObserveTesting
 
-/// A task that waits for a number, and writes down which ones it was asked about.
+/// A task that waits for a number, and records the numbers for which the predicate was called.
 final class Waited: Sendable {
     enum Outcome: Sendable, Equatable {
         case value(Int)
-        /// With the last value.
+        /// The time ran out. It has the last value.
         case timeout(Int?)
         case cancelled
         case ended(ObservationEnd)
         case refused
     }
 
-    /// Thrown by a predicate that accepts nothing.
+    /// An error that a predicate throws.
     struct Refusal: Error {}
 
     private let log: Log<Int>
@@ -25,9 +25,11 @@ final class Waited: Sendable {
 
     func cancel() { task.cancel() }
 
-    /// Waits until it was asked about so many.
+    /// Waits until the predicate was called this number of times.
     func isAsked(_ count: Int) async throws { try await eventuallyAsync("question \(count)") { log.count >= count } }
 
+    /// Begins to wait.
+    ///
     /// - Parameter wait: Passes its parameter to `first`. The parameter throws for a negative
     ///   number.
     init(for number: Int, _ wait: @escaping @Sendable ((Int) throws -> Bool) async throws -> Int) {
@@ -62,7 +64,7 @@ final class Waited: Sendable {
 }
 
 extension Waited {
-    /// Waits for a number of a stage, whose source the task does not keep.
+    /// Begins to wait for a number of a stage. The task does not retain the stage's source.
     convenience init(
         for number: Int,
         of stage: Stage,
@@ -91,8 +93,8 @@ extension Waited {
         }
     }
 
-    /// Waits until the task observes the stage: until it was asked about the present number, where
-    /// there is one.
+    /// Waits until the task observes the stage. If there is a present number, the predicate was
+    /// called for it.
     func begins(_ stage: Stage) async throws {
         if stage.origin == .registry {
             try await eventuallyAsync("the observation") { stage.observationCount == 1 }
@@ -102,10 +104,10 @@ extension Waited {
     }
 }
 
-/// Waits for a number of anything.
+/// Waits for a number of any source.
 struct WaitingUse: ObservableUse {
     let number: Int
-    /// Nil: without one.
+    /// The time limit; nil for none.
     let timeout: Duration?
     let waited = Slot<Waited>()
 

@@ -183,7 +183,7 @@ extension Promises.AsyncDerivedTests {
     }
 }
 
-/// Lets tasks through while it is open. A cancelled task waits as any other.
+/// Lets tasks pass while it is open. A cancelled task waits like any other.
 private final class Gate: Sendable {
     private let isOpen = Observed(false)
 

@@ -4,10 +4,12 @@ import ConcurrentObserve
 import Synchronization
 import Testing
 
-/// How the last derived value of a case is used: read after each step, or observed as well.
+/// The way in which the last derived value of a case is used: it is read after each step, or also
+/// observed.
 enum GraphUse: String, CaseIterable, Sendable { case read, observed }
 
-/// Derived values whose runs are counted, and what the observer of the last one received.
+/// Derived values whose runs are counted, and the changes that the observer of the last one
+/// received.
 final class DerivedGraph: Sendable {
     let use: GraphUse
     private let log = Log<String>()
@@ -17,7 +19,7 @@ final class DerivedGraph: Sendable {
 
     init(_ use: GraphUse) { self.use = use }
 
-    /// A derived value whose runs are noted under a name.
+    /// Makes a derived value whose runs are recorded under a name.
     func derived<Value: Sendable & Equatable>(
         _ name: String,
         _ compute: @escaping @Sendable (borrowing Reader) -> Value
@@ -28,7 +30,7 @@ final class DerivedGraph: Sendable {
         }
     }
 
-    /// A derived value with results that cannot be compared.
+    /// Makes a derived value whose results cannot be compared.
     func incomparable<Value: Sendable>(
         _ name: String,
         _ compute: @escaping @Sendable (borrowing Reader) -> Value
@@ -39,7 +41,7 @@ final class DerivedGraph: Sendable {
         }
     }
 
-    /// A derived value that can fail.
+    /// Makes a derived value that can fail.
     func failing<Value: Sendable & Equatable>(
         _ name: String,
         _ compute: @escaping @Sendable (borrowing Reader) throws(Mishap) -> Value
@@ -50,8 +52,8 @@ final class DerivedGraph: Sendable {
         })
     }
 
-    /// Begins with these as the last ones: reads them first, so that their first runs are not
-    /// counted.
+    /// Begins a case with these derived values as the last ones. Reads them first, so their first
+    /// runs are not counted.
     func begin<Value>(_ last: Derived<Value>...) {
         for derived in last {
             _ = derived.value
@@ -68,7 +70,7 @@ final class DerivedGraph: Sendable {
     /// Ends the observations.
     func end() { tokens.withLock { $0 }.forEach { $0.cancel() } }
 
-    /// The functions that have run since the last look, sorted.
+    /// The functions that have run since the last call, sorted by name.
     var runs: String {
         let entries = log.entries
         let before = taken.withLock { taken in
@@ -78,14 +80,14 @@ final class DerivedGraph: Sendable {
         return entries[before...].sorted().joined(separator: " ")
     }
 
-    /// In the order in which they have run.
+    /// The functions in the order in which they have run.
     var order: String {
         let entries = log.entries
         let before = taken.withLock { $0.runs }
         return entries[before...].joined(separator: " ")
     }
 
-    /// The changes that the observer has received since the last look.
+    /// The changes that the observer has received since the last call.
     var news: String {
         let entries = received.entries
         let before = taken.withLock { taken in
@@ -97,7 +99,8 @@ final class DerivedGraph: Sendable {
 
     func forget() { _ = (runs, news) }
 
-    /// Expects that the last step has made `derived` so, by these runs, and was received as this.
+    /// Expects that after the last step `derived` has this value, that these functions have run,
+    /// and that the observer has received this.
     func expect<Value: Equatable>(
         _ derived: Derived<Value>,
         _ value: Value,
@@ -116,8 +119,8 @@ final class DerivedGraph: Sendable {
 enum Mishap: Error, Equatable { case zero, negative }
 
 extension Promises {
-    /// Cases that public test suites of reactive libraries pin down, in our terms: each with its
-    /// number, and an outcome of our choice where these suites disagree.
+    /// Cases from the public test suites of reactive libraries, in our terms. Each has its number.
+    /// If the suites disagree, we have chosen the outcome.
     @Suite("Derived values: cases of reactive suites")
     struct DerivedCases {}
 }

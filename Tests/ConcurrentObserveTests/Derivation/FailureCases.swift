@@ -5,7 +5,7 @@ import Testing
 
 // Errors are values. (P25)
 extension Promises.DerivedCases {
-    /// Fails at zero.
+    /// Returns the number, or fails if it is zero.
     private static func notZero(_ number: Int) throws(Mishap) -> Int {
         if number == 0 { throw .zero }
         return number
@@ -128,7 +128,7 @@ extension Promises.DerivedCases {
 }
 
 extension String {
-    /// How many results are listed.
+    /// The number of results in the list.
     fileprivate var components: Int {
         split(separator: " ").count { $0.hasPrefix("success") || $0.hasPrefix("failure") }
     }

@@ -2,19 +2,19 @@
 
 import ConcurrentObserve
 
-/// A grid of milomg/js-reactivity-benchmark: each node of a layer sums some of the layer above, the
-/// first layer are properties.
+/// A grid of milomg/js-reactivity-benchmark. Each node of a layer sums some nodes of the layer
+/// above. The first layer consists of properties.
 struct Grid: Sendable, CustomStringConvertible {
-    /// How many nodes a node sums, how many a layer has, how many layers there are with the
+    /// The number of nodes that a node sums, of nodes in a layer, and of layers, including the
     /// properties'.
     let (sources, width, layers): (Int, Int, Int)
-    /// Which part of the nodes skips one of those that it sums, if the first is odd.
+    /// The share of the nodes that skip one of their summands if the first one is odd.
     let dynamic: Double
-    /// Which part of the last layer is not read.
+    /// The share of the last layer that is not read.
     let unread: Double
     let writes: Int
-    /// The published results for this number of writes: the sum of the values read, and how many
-    /// functions have run.
+    /// The published results for this number of writes: the sum of the values read, and the number
+    /// of functions that have run.
     let (sum, evaluations): (Double, Int)
 
     static let all = [
@@ -42,7 +42,7 @@ struct Grid: Sendable, CustomStringConvertible {
 
     var description: String { "\(sources)-\(width)×\(layers)" }
 
-    /// Which nodes are dynamic, layer by layer, and which of the last layer are read.
+    /// Says which nodes are dynamic, by layer, and which nodes of the last layer are read.
     var shape: (dynamic: [[Bool]], read: [Int]) {
         var random = SmallFastCounter(seed: "seed")
         let kinds = (1..<layers).map { _ in (0..<width).map { _ in !(random.next() < 1 - dynamic) } }
@@ -54,7 +54,7 @@ struct Grid: Sendable, CustomStringConvertible {
         return (kinds, read)
     }
 
-    /// The sum of a node.
+    /// Returns the sum of a node.
     static func node(isDynamic: Bool, _ count: Int, _ read: (Int) -> Double) -> Double {
         var sum = read(0)
         let skipped =
@@ -64,10 +64,10 @@ struct Grid: Sendable, CustomStringConvertible {
         return sum
     }
 
-    /// Begins with even values, as all that is written is even, and so nothing is skipped. Runs the
-    /// workload twice, as the benchmark does, which warms up first, here with other values, so that
-    /// each write that is counted is a change. Returns what was read, and how many functions ran
-    /// the second time.
+    /// Runs the workload. It begins with even values and writes only even values, so nothing is
+    /// skipped. It runs twice, like the benchmark, which warms up first. Here the first run has
+    /// other values, so each counted write is a change. Returns the sum of the values read, and the
+    /// number of functions that ran the second time.
     func run(writes: Int) -> (sum: Double, evaluations: Int) {
         let count = Counter()
         let (kinds, readIndices) = shape
@@ -108,7 +108,7 @@ struct Grid: Sendable, CustomStringConvertible {
         return (sum, count.value - before)
     }
 
-    /// The sum by recomputing all, after so many writes.
+    /// Returns the sum that a recomputation of everything gives after this number of writes.
     func expectedSum(writes: Int) -> Double {
         let (kinds, read) = shape
         var row = (0..<width).map { Double(2 * $0) }
@@ -121,8 +121,9 @@ struct Grid: Sendable, CustomStringConvertible {
         return read.reduce(0) { $0 + row[$1] }
     }
 
-    /// How many nodes run for so many writes, if each changes its property, and no sum is odd:
-    /// those that lead from the property to one that is read.
+    /// Returns the number of functions that run for this number of writes, if each write changes
+    /// its property, and no sum is odd. These are the nodes between the property and a node that is
+    /// read.
     func expectedEvaluations(writes: Int) -> Int {
         let read = shape.read
         var needed: [Set<Int>] = [Set(read)]
@@ -140,8 +141,8 @@ struct Grid: Sendable, CustomStringConvertible {
     }
 }
 
-/// Chris Doty-Humphrey's generator of that name, seeded by a hash of a text: what the benchmark
-/// draws its graphs with.
+/// The random numbers of Chris Doty-Humphrey's generator with this name, seeded by a hash of a
+/// text. The benchmark makes its graphs with them.
 struct SmallFastCounter {
     private var (a, b, c, d): (UInt32, UInt32, UInt32, UInt32)
 
@@ -166,7 +167,7 @@ struct SmallFastCounter {
         (a, b, c, d) = (next(), next(), next(), next())
     }
 
-    /// From 0, less than 1.
+    /// Returns a number from 0, and less than 1.
     mutating func next() -> Double {
         var t = a &+ b
         a = b ^ b >> 9

@@ -10,14 +10,14 @@ extension Promises {
 }
 
 extension Promises.OperatorTests {
-    /// Something observable that has a number, and a way to set it.
+    /// A source with a number, and a way to set the number.
     struct Source: Sendable {
         let name: String
         let property: any ObservableProperty<Int>
         let set: @Sendable (Int) -> Void
     }
 
-    /// Each begins with 1.
+    /// The sources. Each begins with 1.
     static var sources: [Source] {
         let (number, other, car) = (Observed(1), Observed(7), Car(Axle(1), second: nil))
         let (weak, guest) = (WeakObserved<Numbered>(), Numbered())
@@ -55,15 +55,15 @@ extension Promises.OperatorTests {
         ]
     }
 
-    /// Their names: arguments live as long as the process, and a weak property observes its
-    /// referent as long.
+    /// The names of the sources. Arguments live as long as the process, and a weak property would
+    /// observe its referent as long.
     static var names: [String] { sources.map(\.name) }
 
     private func source(_ name: String) throws -> Source {
         try #require(Self.sources.first { $0.name == name })
     }
 
-    /// The result of each operator on a source's numbers: ten times as much.
+    /// Returns the result of each operator for a source: ten times its number.
     private func results(of source: some ObservableProperty<Int>) -> [(String, Derived<Int>)] {
         let nine = Observed(9)
         return [
@@ -135,7 +135,7 @@ extension Promises.OperatorTests {
         token.cancel()
     }
 
-    /// Waits as `eventually` does, and lets other tasks go on.
+    /// Waits like `eventually`, and lets other tasks run.
     private func settled(_ what: String, _ condition: () -> Bool) async throws {
         let deadline = ContinuousClock.now + patience
         while !condition() {

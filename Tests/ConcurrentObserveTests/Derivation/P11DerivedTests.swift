@@ -9,7 +9,7 @@ extension Promises {
 }
 
 extension Promises.P11DerivedTests {
-    /// Every way to a derived value with every way to observe.
+    /// Every way to reach a derived value, with every way to observe it.
     private static var combinations: [(DerivedKind, DerivedForm)] {
         DerivedKind.allCases.flatMap { kind in DerivedForm.allCases.map { (kind, $0) } }
     }
@@ -215,7 +215,7 @@ extension Promises.P11DerivedTests {
 
         deinit { deaths.increment() }
 
-        /// Keeps observations of everything of its own.
+        /// Keeps observations of all of its own values.
         func begin(_ received: ReceivedNumbers) {
             let note = { @Sendable (change: Change<Bool>) in received.append(change.new ? 1 : 0) }
             tokens.append(named.observe(note))

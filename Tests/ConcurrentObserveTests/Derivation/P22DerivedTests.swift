@@ -117,7 +117,7 @@ extension Promises.P22DerivedTests {
     }
 }
 
-/// Processor time: the least of some evaluations, the first or later ones.
+/// Returns the processor time of the fastest of some evaluations, either the first or a later one.
 private func timeOfRepeatedReads(_ count: Int, _ isFirst: Bool) -> Duration {
     let sources = (0..<count).map { Observed($0) }
     var least = Duration.seconds(1_000)

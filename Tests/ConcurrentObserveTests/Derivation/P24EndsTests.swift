@@ -9,7 +9,7 @@ extension Promises {
 }
 
 extension Promises.P24EndsTests {
-    /// How an observation ends.
+    /// The way in which an observation ends.
     enum Way: String, CaseIterable, Sendable {
         case cancel, drop = "dropping the token", removal = "cancelAllObservations()"
         case wait = "cancelAndWaitBlocking()", body = "in a body", callback = "in a callback", sweep =

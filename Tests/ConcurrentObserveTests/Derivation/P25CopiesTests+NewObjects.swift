@@ -7,7 +7,8 @@ import Testing
 // these threads pause.
 
 extension Promises.P25CopiesTests {
-    /// Runs that lead to new objects: more than it takes until the function runs on copies.
+    /// The number of runs that lead to new objects. It is larger than the number after which the
+    /// function runs on copies.
     private static let mostLed = 40
 
     @Test("P25 A path that leads to new objects in each run, until other threads pause", arguments: [1, 3])
@@ -79,7 +80,7 @@ private final class Yard: ConcurrentObservable {
 
     init(_ number: Int) { (shed, self.number) = (Observed(Shed(number)), Observed(number)) }
 
-    /// Other objects on the way, whose numbers are the yard's.
+    /// Replaces the objects on the way by others with the same numbers.
     func replace(_ times: Int) {
         for _ in 0..<times {
             let next = Shed(0)

@@ -11,11 +11,11 @@ extension Promises {
 }
 
 extension Promises.P25CopiesTests {
-    /// Runs that are disturbed at most: an evaluation that does not end by itself then ends, too
-    /// late.
+    /// The largest number of disturbed runs. An evaluation that would not end by itself ends after
+    /// them, too late for the test.
     static let mostDisturbed = 1_000
-    /// Runs of one function for one read: some on what is there, one to learn what it reads, one on
-    /// copies, one more for each shape.
+    /// The largest number of runs of one function for one read: some on present values, one to
+    /// learn what it reads, one on copies, and one more for each shape.
     static let mostRuns = 16
 
     @Test("P25 A read ends though a source changes in each run, and nothing is of a mixture")

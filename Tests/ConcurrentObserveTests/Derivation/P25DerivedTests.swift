@@ -210,7 +210,7 @@ extension Promises.P25DerivedTests {
     }
 }
 
-/// Hands over what the compiler would not, and waits.
+/// Runs `body` on another thread, although the compiler would not allow it, and waits.
 func onAnotherThread(_ body: () -> Void) {
     struct Unchecked: @unchecked Sendable { let body: () -> Void }
     withoutActuallyEscaping(body) { body in

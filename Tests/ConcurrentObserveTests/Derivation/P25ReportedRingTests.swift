@@ -8,7 +8,7 @@ extension Promises {
     struct P25ReportedRingTests {}
 }
 
-/// A ring of three that a switch opens and closes: the first can throw, the others cannot.
+/// A ring of three that a switch opens and closes. The first member can throw, the others cannot.
 private struct Ring: Sendable {
     let isClosed = Observed(false)
     let number = Observed(1)
@@ -193,7 +193,7 @@ private final class ReceivedValues<Value: Sendable>: Sendable {
     func add(_ value: Value) { values.modify { $0.append(value) } }
 }
 
-/// The text that a process that has ended wrote about its end.
+/// The text that a process wrote before it ended.
 private func errors(of process: ExitTest.Result?) -> String {
     process.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
 }

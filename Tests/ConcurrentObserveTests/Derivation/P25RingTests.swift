@@ -113,7 +113,7 @@ extension Promises.P25RingTests {
     }
 }
 
-/// The text that a process that has ended wrote about its end.
+/// The text that a process wrote before it ended.
 private func errors(of process: ExitTest.Result?) -> String {
     process.map { String(decoding: $0.standardErrorContent, as: UTF8.self) } ?? ""
 }

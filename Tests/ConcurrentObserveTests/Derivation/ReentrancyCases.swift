@@ -187,7 +187,7 @@ extension Promises.DerivedCases {
         #expect(b.value == 2)
     }
 
-    /// Reads for a function, as its parts do.
+    /// Reads for a function, as a part of it.
     private static func helper(_ x: Observed<Int>, _ get: borrowing Reader) -> Int { get(x) }
 
     @Test("R108 A helper that is given the reader tracks; one that is not does not", arguments: GraphUse.allCases)

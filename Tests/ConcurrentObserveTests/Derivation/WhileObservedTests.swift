@@ -11,13 +11,13 @@ extension Promises {
 }
 
 extension Promises.WhileObservedTests {
-    /// Counts the runs that have begun, and those that go on.
+    /// Counts the runs that have begun, and those that are going on.
     private final class Runs: Sendable {
         let begun = Observed(0)
         let going = Observed(0)
         let most = Atomic(0)
 
-        /// Waits for the cancellation of its task. Then it goes on for a while, as functions do.
+        /// Waits until its task is cancelled. Then runs for some time, as functions do.
         func run(delay: Int = 0) async {
             begun.modify { $0 += 1 }
             let present = going.modify { going in

@@ -4,16 +4,15 @@ import ConcurrentObserve
 import Testing
 
 extension Promises {
-    /// The workloads of js-reactivity-benchmark, with their exact results and how often functions
-    /// run.
+    /// The workloads of js-reactivity-benchmark, with their exact results and numbers of runs.
     @Suite("Derived values: workloads of reactive benchmarks")
     struct DerivedWorkloads {}
 }
 
 extension Promises.DerivedWorkloads {
     #if DEBUG
-    /// A debug build runs a part of the writes; a release build all, and must get what is
-    /// published.
+    /// The divisor of the number of writes in a debug build. A release build makes all writes, and
+    /// must give the published results.
     static let share = 200
     #else
     static let share = 1
@@ -39,7 +38,7 @@ extension Promises.DerivedWorkloads {
         #expect(grid.expectedEvaluations(writes: step) * grid.writes / step == grid.evaluations)
     }
 
-    /// An observer on each, counted.
+    /// Observes each of the values, and counts the calls.
     private func observe(_ derived: [Derived<Int>], _ calls: Counter) -> [ObservationToken] {
         derived.map { $0.observe { _ in calls.increment() } }
     }
@@ -180,8 +179,8 @@ extension Promises.DerivedWorkloads {
         withExtendedLifetime(tokens) {}
     }
 
-    /// Layers of four, each observed, over four sources. Before the sources are set the other way
-    /// round, and after, the last layer has the values that are published.
+    /// Layers of four observed values over four sources. The last layer has the published values,
+    /// before and after the sources are set to the opposite order.
     @Test(
         "P23 cellx: layers of four",
         arguments: [
@@ -221,8 +220,8 @@ extension Promises.DerivedWorkloads {
         for token in tokens { token.cancel() }
     }
 
-    /// How many functions run when the sources are set the other way round, which are the functions
-    /// with a changed argument; and how many results differ.
+    /// Returns the number of functions that run when the sources are set to the opposite order,
+    /// which are the functions with a changed argument, and the number of results that differ.
     private static func changesOfCellx(_ layers: Int) -> (runs: Int, calls: Int) {
         var (before, after) = ([1, 2, 3, 4], [4, 3, 2, 1])
         var (runs, calls) = (4, 0)

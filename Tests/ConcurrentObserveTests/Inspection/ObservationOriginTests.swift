@@ -17,7 +17,7 @@ extension Promises {
 }
 
 extension Promises.ObservationOriginTests {
-    /// The report, without what other tests have left.
+    /// The report, without the observations that other tests have left.
     private static var origins: [ObservationOrigin] {
         ConcurrentObserveDiagnostics.observationsByOrigin().filter { $0.place.hasPrefix("ObservationOriginTests") }
     }

@@ -8,7 +8,7 @@ extension Promises {
     struct P05PathRelinkingTests {}
 }
 
-/// A part that is replaced, behind a weak step.
+/// A part that is replaced. The path leads to it through a weak step.
 private final class Wagon: WeaklyObservable, ConcurrentObservable {
     let lifetime = ReferentLifetime()
     let part: Observed<Gauge.Part>

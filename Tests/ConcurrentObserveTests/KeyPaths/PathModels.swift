@@ -2,7 +2,7 @@
 
 import ConcurrentObserve
 
-/// Where the paths of the tests end.
+/// The end of the tests' paths.
 final class Wheel: ConcurrentObservable, ObservationSource {
     let pressure: Observed<Int>
     let warning: Observed<String?>
@@ -64,7 +64,7 @@ final class Fleet: ConcurrentObservable, ObservationSource {
 }
 
 extension Car {
-    /// Sets the property that `\.axle.wheel.pressure` leads to at the moment.
+    /// Sets the property to which `\.axle.wheel.pressure` leads now.
     func setPressure(_ pressure: Int) { axle.value.wheel.value.pressure.value = pressure }
 
     /// The present value of that path.
@@ -72,7 +72,7 @@ extension Car {
 }
 
 extension ConcurrentObservable {
-    /// Observes a path with everything written down in `received`.
+    /// Observes a path, and records all changes in `received`.
     func observe<Value: Sendable>(
         _ path: KeyPath<_ObservedPath<Self, Self>, _ObservedPath<Self, Value>>,
         _ received: ReceivedChanges<Value>,
@@ -83,13 +83,13 @@ extension ConcurrentObservable {
 }
 
 extension ReceivedChanges where Value: Equatable {
-    /// The changes of a path in the order of their versions: no initial delivery, no prior one.
+    /// The changes of a path in the order of their versions, without initial and prior deliveries.
     var chain: [Change<Value>] {
         changes.filter { $0.reason != .initial && $0.reason != .prior }.sorted { $0.version < $1.version }
     }
 
-    /// The mistakes in the chain: it must have versions 1, 2, 3, …, each once, each beginning where
-    /// the one before has ended. (P2)
+    /// Descriptions of mistakes in the chain. It must have the versions 1, 2, 3, …, each once, and
+    /// each change must begin with the value with which the one before ended. (P2)
     ///
     /// - Parameter first: The value at the registration.
     func mistakes(from first: Value) -> [String] {
@@ -104,7 +104,7 @@ extension ReceivedChanges where Value: Equatable {
     }
 }
 
-/// A model whose parts do what a test wants when a path is linked to them.
+/// A model that runs a closure when a path is linked to it.
 final class Gauge: ConcurrentObservable {
     let part: Observed<Part>
     let other: Observed<Gauge?>
@@ -118,6 +118,8 @@ final class Gauge: ConcurrentObservable {
         let number: Observed<Int>
         private let atLinking: Slot<@Sendable () -> Void>
 
+        /// Makes a gauge.
+        ///
         /// - Parameter atLinking: Called once, when a path is linked to the object.
         init(_ number: Int, atLinking: (@Sendable () -> Void)? = nil) {
             self.number = Observed(number)

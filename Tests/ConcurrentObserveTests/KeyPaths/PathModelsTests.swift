@@ -95,7 +95,7 @@ extension Promises.PathModelsTests {
     }
 }
 
-/// A model whose properties are elsewhere.
+/// A model whose properties are in another object.
 private final class Sheet: ConcurrentObservable, ObservationSource {
     struct Properties: Sendable {
         let number: Observed<Int>

@@ -311,7 +311,7 @@ private final class Person: WeaklyObservable {
     let lifetime = ReferentLifetime()
 }
 
-/// A model whose properties are not only in its own `let`s, and which mirrors itself as nothing.
+/// A model whose properties are not only in its own `let`s, and whose mirror is empty.
 private final class Garage: ConcurrentObservable, ObservationSource, CustomReflectable {
     let doors = [Observed(false), Observed(false)]
     let lamps = ["left": Observed(false)]

@@ -21,7 +21,7 @@ private final class Firm: ConcurrentObservable {
 /// The path that leads to the weak property.
 enum WeakPath: String, CaseIterable, Sendable { case oneStep, twoSteps, optional }
 
-/// A firm, a path in it, and the property that the path leads to.
+/// A firm, a path in it, and the property to which the path leads.
 private struct Ground {
     let path: WeakPath
     let firm = Firm()
@@ -35,7 +35,7 @@ private struct Ground {
 
     var lead: WeakObserved<Referent> { team.lead }
 
-    /// Makes the path leave the property; false if it cannot.
+    /// Makes the path leave the property. Returns false if it cannot.
     func leave() -> Bool {
         switch path {
         case .oneStep: return false

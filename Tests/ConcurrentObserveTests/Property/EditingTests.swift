@@ -40,15 +40,15 @@ struct EditingTests {
     }
 }
 
-/// Where an array has its elements.
+/// Returns the address of an array's elements.
 private func address(_ array: [Int]) -> UInt {
     // Safe: compared, not followed.
     unsafe array.withUnsafeBufferPointer { UInt(bitPattern: $0.baseAddress) }
 }
 
 extension [Int] {
-    /// Changes two elements, the second in place, and returns where the elements were before and
-    /// are afterwards.
+    /// Changes two elements, the second one in place. Returns the address of the elements before
+    /// and afterwards.
     fileprivate mutating func edit() -> (before: UInt, after: UInt) {
         let before = address(self)
         self[0] = -1
@@ -59,7 +59,7 @@ extension [Int] {
     }
 }
 
-/// A collection that copies its storage when another value shares it, and counts that.
+/// A collection that copies its storage if another value shares it, and counts these copies.
 private struct Items: Sendable {
     private final class Storage: @unchecked Sendable {
         // Unchecked: changed by the only value that has it.

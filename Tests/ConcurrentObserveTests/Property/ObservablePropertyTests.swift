@@ -8,7 +8,7 @@ extension Promises {
     struct ObservablePropertyTests {}
 }
 
-/// A property under another name: a type of the user's, which passes everything on.
+/// A property under another name: a user's type that passes everything on.
 private struct Renamed<Base: ObservableProperty>: ObservableProperty {
     let base: Base
     let name: String
@@ -30,7 +30,7 @@ private struct WeaklyRenamed: ObservableProperty {
     var weakAttachment: @Sendable (PropertyObserver<Int>) -> ObservationToken? { base.weakAttachment }
 }
 
-/// Uses a property in every form; returns what was delivered of the change that `change` makes.
+/// Uses a property in every form. Returns the deliveries of the change that `change` makes.
 private func use(_ property: some ObservableProperty<Int>, _ change: () -> Void) -> [[Int]] {
     let logs = (0..<5).map { _ in Log<Int>() }
     let owner = Lives().make()

@@ -28,8 +28,8 @@ extension Promises.ObservedTornReadTests {
     func generically(index: Int) throws { try readWhileWriting(numberedType(index)) }
 }
 
-/// Threads write with every operation and read in every way, stopped again and again wherever they
-/// are.
+/// Threads write with every operation and read in every way. They are stopped repeatedly, wherever
+/// they are.
 @inline(__always)
 private func readWhileWriting<Value: Numbered>(_ type: Value.Type) throws {
     let property = Observed(Value(number: 0))

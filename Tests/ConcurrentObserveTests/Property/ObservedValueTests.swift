@@ -58,7 +58,7 @@ extension Promises.ObservedValueTests {
 
     // MARK: Text
 
-    /// Made at run time, of so many bytes.
+    /// Makes a text of this number of bytes at run time.
     static func text(_ count: Int, of character: Character = "x") -> String {
         String(repeating: character, count: count)
     }

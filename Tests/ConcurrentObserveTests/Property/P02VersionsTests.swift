@@ -105,7 +105,7 @@ extension Promises.P02VersionsTests {
     @Test("P2 A snapshot's value is that of its version, in each kind of memory", arguments: numberedTypes.indices)
     func snapshots(index: Int) throws { try valueOfItsVersion(numberedType(index)) }
 
-    /// Every change adds one, so that the number shows which version has the value.
+    /// Checks that the number shows which version has the value. Every change adds one.
     private func valueOfItsVersion<Value: Numbered>(_ type: Value.Type) throws {
         let property = Observed(Value(number: 0))
         let mistakes = Log<String>()
@@ -120,7 +120,7 @@ extension Promises.P02VersionsTests {
                 working.add(-1)
             } else {
                 var last = 0
-                /// Checks that this thread sees nothing older than before.
+                /// Checks that this thread sees no older value than before.
                 func see(_ seen: Int, _ how: String) {
                     if seen < last { mistakes.append("\(how): \(seen) after \(last)") }
                     last = seen

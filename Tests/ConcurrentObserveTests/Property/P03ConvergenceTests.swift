@@ -9,7 +9,7 @@ extension Promises {
     struct P03ConvergenceTests {}
 }
 
-/// An observer that keeps the latest value that it received: what programs do.
+/// An observer that keeps the latest value that it received, as programs do.
 private final class Follower<Value: Numbered>: Sendable {
     private let state = Mutex<(value: Value, version: UInt64)?>(nil)
 

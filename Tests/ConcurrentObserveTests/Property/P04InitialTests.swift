@@ -193,7 +193,7 @@ extension Promises.P04InitialTests {
     }
 }
 
-/// Runs both at once, one of them on the calling thread.
+/// Runs both closures at the same time, one of them on the calling thread.
 private func onTwoThreads(_ first: @escaping @Sendable () -> Void, _ second: () -> Void) throws {
     let begin = Flag()
     let thread = TestThread {

@@ -29,7 +29,7 @@ enum Misuse: String, CaseIterable, Codable, Sendable {
         }
     }
 
-    /// The mistake and the remedy.
+    /// The mistake and the remedy in the message.
     var message: String {
         switch self {
         case .set, .exchange, .compareExchange, .compareExchangeInVain:
@@ -41,7 +41,7 @@ enum Misuse: String, CaseIterable, Codable, Sendable {
     }
 }
 
-/// Where it is done.
+/// The place of the misuse.
 enum Place: String, CaseIterable, Codable, Sendable {
     case body, initialOfAnother, commit, withValue, comparison
 
@@ -148,7 +148,7 @@ extension Promises.P05ModifyMisuseTests {
     }
 }
 
-/// How a path is observed inside the `modify` of a property on its way.
+/// The ways to observe a path inside the `modify` of a property on its way.
 enum PathMisuse: String, CaseIterable, Codable, Sendable {
     case observe, observeInitial, observeSerially, observeInGroup, bind, throughTheProperty
 

@@ -11,13 +11,13 @@ extension Promises {
 // MARK: - User code holds nothing
 
 extension Promises.P05PropertyLocksTests {
-    /// Where the library runs code of the user's.
+    /// A place where the library runs user code.
     enum Place: String, CaseIterable, Sendable {
         case initial, prior, callback, observeValues, withValue, comparison, duplicates, onEnd, captureDeinit,
             valueDeinit
         case exchangedDeinit, refusedDeinit
 
-        /// Makes the library run `userCode` there, once.
+        /// Makes the library run `userCode` in this place, once.
         func run(_ property: Observed<Compared>, _ userCode: @escaping @Sendable () -> Void) throws {
             let steps = Counter()
             let code: @Sendable () -> Void = { if steps.increment() == 1 { userCode() } }

@@ -28,7 +28,7 @@ extension Promises.P05WeakObservedTests {
         withExtendedLifetime(token) {}
     }
 
-    /// Which value of a change keeps the referent.
+    /// The value of a change that retains the referent last.
     enum LastOwner: String, CaseIterable, Sendable {
         case new, old, prior, initial
 

@@ -117,8 +117,8 @@ extension Promises.P06PropertyReentrancyTests {
 // MARK: - Ending in a callback
 
 extension Promises.P06PropertyReentrancyTests {
-    /// Which delivery the cancellation happens in, and whether the table grows between it and the
-    /// place of the cancelled.
+    /// The delivery in which the cancellation happens. Also says whether the table grows between it
+    /// and the cancelled observer's place.
     enum Moment: String, CaseIterable, Sendable { case change, prior }
 
     @Test(

@@ -9,7 +9,7 @@ extension Promises {
 }
 
 extension Promises.P07PropertyBlockingTests {
-    /// Which delivery blocks.
+    /// The delivery that blocks.
     enum Delivery: String, CaseIterable, Sendable { case initial, prior, change, end }
 
     @Test("P7 A callback that blocks delays its own thread only, whatever is delivered", arguments: Delivery.allCases)

@@ -9,7 +9,7 @@ extension Promises {
 }
 
 extension Promises.P09PropertyCancelAndWaitTests {
-    /// Which callback is running.
+    /// The callback that is running.
     enum Delivery: String, CaseIterable, Sendable { case prior, change }
 
     @Test(

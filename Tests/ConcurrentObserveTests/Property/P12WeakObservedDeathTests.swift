@@ -177,7 +177,7 @@ extension Promises.P12WeakObservedDeathTests {
 
 // MARK: - Misuse
 
-/// Its lifetime is a new one each time, and dies at once.
+/// A referent that returns a new lifetime each time, which dies at once.
 private final class Forgetful: WeaklyObservable { var lifetime: ReferentLifetime { ReferentLifetime() } }
 
 extension Promises.P12WeakObservedDeathTests {

@@ -5,7 +5,7 @@ import HeapSize
 import Testing
 
 extension Promises {
-    /// Values that are not bits of up to two words, in boxes that a thread recycles.
+    /// Values that are not plain bits of up to two words, in boxes that a thread recycles.
     @Suite("P14 Boxes that are recycled")
     struct P14BoxTests {}
 }
@@ -22,7 +22,7 @@ private struct Wide: Sendable {
     var vector: SIMD8<Int>
 }
 
-/// As large as a box may be that is kept.
+/// A value that fits into the largest box which is recycled.
 private struct Large: Sendable {
     private typealias Words = (Int, Int, Int, Int, Int, Int, Int, Int)
     private let words: (Words, Words, Words, Words)
@@ -33,7 +33,7 @@ private struct Large: Sendable {
     }
 }
 
-/// Is aligned more strictly than its box.
+/// A value whose alignment is stricter than its box's.
 private struct WideMortal: Sendable {
     let vector: SIMD8<Int>
     let life: Life

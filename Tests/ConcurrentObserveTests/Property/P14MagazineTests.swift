@@ -10,8 +10,8 @@ extension Promises {
 }
 
 extension Promises.P14MagazineTests {
-    /// A property and a value that was put into it, whose memory shows whether anything else
-    /// references it: changing it in place then copies nothing.
+    /// A property, and a value that was put into it. The value's memory shows whether anything else
+    /// references it: then a change in place copies nothing.
     class Probe {
         func replace() {}
         func borrow(_ body: () -> Void) {}

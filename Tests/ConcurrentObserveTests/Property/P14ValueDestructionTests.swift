@@ -82,7 +82,7 @@ extension Promises.P14ValueDestructionTests {
         try Process.settle()
     }
 
-    /// Six values in every place that a property has for them.
+    /// Puts six values into every place that a property has for them, and releases them.
     private func replaceAndDrop<Value: Sendable>(_ make: () -> Value) {
         let property = Observed(make())
         let tokens = [[], [.initial, .prior]].map { (options: ObservationOptions) in

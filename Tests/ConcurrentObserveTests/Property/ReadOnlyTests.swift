@@ -8,7 +8,7 @@ extension Promises {
     struct ReadOnlyTests {}
 }
 
-/// A model that alone sets what it shows.
+/// A model that shows a property which only it sets.
 private final class Racer: ConcurrentObservable {
     private let measured = Observed(0)
     let next = Observed<Racer?>(nil)
@@ -25,7 +25,7 @@ private final class Stable: ConcurrentObservable {
     func rename(_ name: String?) { named.value = name }
 }
 
-/// Whether a value can be set; decided by its type.
+/// A type whose value can be set.
 private protocol Settable {}
 extension Observed: Settable {}
 

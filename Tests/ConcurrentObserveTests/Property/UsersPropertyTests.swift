@@ -9,7 +9,7 @@ extension Promises {
     struct UsersPropertyTests {}
 }
 
-/// A property type that does what it likes with the observers it is given.
+/// A property type that does not follow the rules for the observers it receives.
 private struct Hostile: ObservableProperty {
     let base = Observed(0)
     let second = Observed(10)
@@ -31,13 +31,13 @@ extension Hostile {
         _ = hostile.second.attach(observer)
         return hostile.base.attach(observer)
     }
-    /// On two threads at once.
+    /// Attaches the observer on two threads at once.
     static let atOnce = Hostile { hostile, observer in
         let tokens = Log<ObservationToken>()
         try! onThreads(2) { thread in tokens.append((thread == 0 ? hostile.base : hostile.second).attach(observer)) }
         return tokens.entries[0]
     }
-    /// Also later, on another thread, when an iterator reads.
+    /// Attaches the observer again later on another thread, when an iterator reads.
     static let againLater = Hostile { hostile, observer in
         _ = TestThread {
             briefPause()
@@ -53,7 +53,7 @@ extension Hostile {
         _ = hostile.second.attach(observer)
         return hostile.third.attach(observer)
     }
-    /// Gives the observer away for good.
+    /// Never attaches the observer.
     static let never = Hostile { hostile, _ in hostile.base.observe { _ in } }
     static let later = Hostile { hostile, observer in
         _ = TestThread {
@@ -67,14 +67,14 @@ extension Hostile {
         try! onNewThread { token.put(hostile.base.attach(observer)) }
         return token.take()!
     }
-    /// To a property that dies before it returns.
+    /// Attaches the observer to a property that dies before the return.
     static let dying = Hostile { _, observer in Observed(7).attach(observer) }
-    /// Returns a token of another observation, and drops its own.
+    /// Returns the token of another observation, and releases its own.
     static let othersToken = Hostile { hostile, observer in
         _ = hostile.base.attach(observer)
         return hostile.second.observe { _ in }
     }
-    /// Returns a token that has ended.
+    /// Returns a token whose observation has ended.
     static let oldToken = Hostile { hostile, observer in
         let token = hostile.second.observe { _ in }
         token.cancel()
@@ -90,7 +90,7 @@ private func firstValue(of property: some ObservableProperty<Int>, isInitial: Bo
     return await iterator.next()
 }
 
-/// Observes in every form but by iterators, changes, and ends.
+/// Observes in every form but with iterators, makes changes, and ends.
 private func useAll(_ hostile: Hostile) {
     let owner = Lives().make()
     let tokens = [

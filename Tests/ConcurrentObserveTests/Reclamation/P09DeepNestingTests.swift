@@ -80,7 +80,8 @@ extension Promises.P09DeepNestingTests {
     }
 }
 
-/// The least of many: what others take of the processor does not show.
+/// Returns the time of the fastest of many waits, in which other processes' use of the processor
+/// does not show.
 private func leastTimeOfWait() -> Duration {
     let registry = ObserverRegistry<Int>()
     return (0..<500).map { _ in

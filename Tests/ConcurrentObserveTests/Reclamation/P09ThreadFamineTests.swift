@@ -70,7 +70,7 @@ extension Promises.P09ThreadFamineTests {
     }
 }
 
-/// The blocking form, which an asynchronous caller reaches through a function of its own.
+/// Drains in the blocking form. An asynchronous caller reaches that form through this function.
 private func drainsBriefly() -> WaitOutcome { ConcurrentObserveDiagnostics.drain(deadline: .now + glance) }
 
 private func waitAsynchronously(isCancelled: Bool) async throws {
@@ -92,7 +92,7 @@ private func waitAsynchronously(isCancelled: Bool) async throws {
     check(outcome == .finished && lives.alive == 0, "it ended with \(outcome), \(lives.alive) closures left")
 }
 
-/// A property whose first value was replaced while there was no thread for it.
+/// Makes a property whose first value was replaced while the library could start no thread.
 private func replacedInFamine<Value: Sendable>(_ make: (Counter) -> Value) throws -> (Observed<Value>, Counter) {
     let famine = try Famine()
     let deaths = Counter()
@@ -111,7 +111,7 @@ private func replaceAfterFamine<Value: Sendable>(_ make: (Counter) -> Value) thr
     }
 }
 
-/// A time in which the library has no thread, and gets none.
+/// A time in which the library has no thread, and can start none.
 private final class Famine: Sendable {
     private let over = Signal("the famine's end")
     private let ended = Signal("the end of its thread")
@@ -134,7 +134,7 @@ private final class Famine: Sendable {
         ended.hold()
     }
 
-    /// An observation that has ended, and whose closure waits for a thread.
+    /// Ends an observation. Its closure waits for a thread.
     func endObservation() -> (Lives, ObservationToken) {
         let lives = Lives()
         let registry = ObserverRegistry<Int>()

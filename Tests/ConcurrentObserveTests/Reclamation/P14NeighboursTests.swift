@@ -152,8 +152,8 @@ extension Promises.P14NeighboursTests {
     }
 }
 
-/// A registry whose closures take two milliseconds each to be destroyed, and have all ended, or
-/// will within the next moments.
+/// A registry whose closures each take two milliseconds to be destroyed. All have ended, or will
+/// end soon.
 private struct SlowSource: Sendable {
     private let ended = Counter()
     private let lives = Lives()

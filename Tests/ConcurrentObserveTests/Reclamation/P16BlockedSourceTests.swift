@@ -131,7 +131,7 @@ extension Promises.P16BlockedSourceTests {
     }
 }
 
-/// Leaves a source with closures whose destruction does not come to an end.
+/// Leaves closures at a source whose destruction does not end.
 private func block(_ registry: ObserverRegistry<Int>, times: Int) throws {
     let (lives, begun) = (Lives(), Counter())
     for _ in 0..<times {
@@ -147,8 +147,9 @@ private func block(_ registry: ObserverRegistry<Int>, times: Int) throws {
 }
 
 extension ObserverRegistry<Int> {
-    /// Observes with a closure that has the only reference to an object: its `deinit` never runs on
-    /// the calling thread, however long that is held up after the cancellation.
+    /// Observes with a closure that has the only reference to an object. The object's `deinit`
+    /// never runs on the calling thread, however long this thread is delayed after the
+    /// cancellation.
     fileprivate func observe(taking life: Slot<Life>) -> ObservationToken {
         observe { [life = life.take()] _ in life?.touch() }
     }

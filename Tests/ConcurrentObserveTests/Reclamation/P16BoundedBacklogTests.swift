@@ -189,13 +189,13 @@ private func spin(for duration: Duration) {
     while ContinuousClock.now - begin < duration {}
 }
 
-/// An observation whose callback runs until it is let out.
+/// An observation whose callback runs until it is released.
 private struct StuckObservation {
     let token: ObservationToken
     let notifier: TestThread
     let exit = Signal("the callback's release")
 
-    /// Returns when the callback has begun.
+    /// Begins the observation. Returns when the callback has begun.
     init() throws {
         let registry = ObserverRegistry<Int>()
         let (entered, exit) = (Signal("the callback"), exit)

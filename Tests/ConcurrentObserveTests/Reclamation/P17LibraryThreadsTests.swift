@@ -10,11 +10,11 @@ extension Promises {
     struct P17LibraryThreadsTests {}
 }
 
-/// How the thread that starts the library's threads is scheduled.
+/// The scheduling of the thread that starts the library's threads.
 enum Scheduling: String, CaseIterable, Codable, Sendable {
     case ordinary, idle, batch, realTime
 
-    /// Schedules the calling thread in this way, on one processor only. Returns false if that is
+    /// Schedules the calling thread in this way, on only one processor. Returns false if that is
     /// not permitted.
     func apply() -> Bool {
         // One bit for each processor: the first of those that the thread may use.
@@ -88,13 +88,15 @@ extension Promises.P17LibraryThreadsTests {
     }
 }
 
-/// A thread, as the system describes it.
+/// A thread, with the system's description of it.
 private struct SystemThread {
     let name: String
     let policy: Int
     let nice: Int
     let processors: String
 
+    /// Reads a thread's description.
+    ///
     /// - Parameter path: The folder of a thread, or of a process for its main thread.
     init(at path: String) {
         func text(_ file: String) -> String { (try? String(contentsOfFile: path + "/" + file, encoding: .utf8)) ?? "" }

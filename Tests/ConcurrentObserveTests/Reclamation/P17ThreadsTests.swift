@@ -148,7 +148,7 @@ extension Promises.P17ThreadsTests {
     }
 }
 
-/// Threads that use the library while they exit.
+/// The work of threads that use the library while they exit.
 private enum ExitingThreads {
     static let registry = ObserverRegistry<Int>()
 
@@ -176,11 +176,11 @@ private final class Work: Sendable {
     init(_ body: @escaping @Sendable () -> Void) { self.body = body }
 }
 
-/// Where a thread may be when it ends though it must not.
+/// A place in which a thread must not exit.
 enum Inside: String, CaseIterable, Codable, Sendable {
     case notification, nested, change, modify, withValue, initial, serial, deinitialiser, onEnd
 
-    /// Makes a new thread call `leave` there, and waits until the thread has ended.
+    /// Makes a new thread call `leave` in this place, and waits until the thread has ended.
     func enterOnNewThread(_ leave: @escaping @Sendable () -> Void) {
         let thread = TestThread { enter(leave) }
         try? thread.join()

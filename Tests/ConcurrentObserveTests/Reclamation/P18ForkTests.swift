@@ -11,7 +11,7 @@ extension Promises {
 
 // MARK: - fork
 
-/// Uses everything of the library, with new objects. True if all of it worked.
+/// Uses all parts of the library with new objects. Returns whether all of it worked.
 private func useEverything() -> Bool {
     let registry = ObserverRegistry<Int>()
     let (deaths, ended, calls) = (Counter(), Counter(), Counter())
@@ -28,7 +28,7 @@ private func useEverything() -> Bool {
     return registry.observationCount == 0 && deaths.value == 20 && ended.value == 20
 }
 
-/// Observes with a closure that does something when it is destroyed.
+/// Observes with a closure that runs another one when it is destroyed.
 private func observeUntilDeath(
     _ registry: ObserverRegistry<Int>,
     _ atDeath: @escaping @Sendable () -> Void
@@ -37,7 +37,7 @@ private func observeUntilDeath(
     return registry.observe { _ in withExtendedLifetime(dying) {} }
 }
 
-/// An object that does something when it dies.
+/// An object that runs a closure when it dies.
 private final class Dying: Sendable {
     private let atDeath: @Sendable () -> Void
 
@@ -67,20 +67,20 @@ private struct Readable: Sendable {
     let referent = Referent("referent")
     let weak: WeakObserved<Referent>
 
-    /// Reads all once: what the runtime makes on first use it makes under locks, which a fork may
-    /// find taken. (Hazards)
+    /// Makes the properties, and reads all of them once. On first use the runtime makes objects
+    /// under locks, which a fork may find held. (Hazards)
     init() {
         weak = WeakObserved(referent)
         check(areRead, "the values in the parent")
     }
 
-    /// Whether all can be read, as they were at the fork.
+    /// Whether all properties can be read, with the values from the fork.
     var areRead: Bool {
         number.value == 7 && text.value.count == 36 && list.value == [1, 2, 3] && pair.value == (1, 2)
             && weak.value === referent && list.withValue { $0.count } == 3
     }
 
-    /// Whether they can be read by a new thread, which has used nothing of the library before.
+    /// Whether a new thread, which has not used the library before, can read them.
     var areReadByNewThread: Bool {
         let isRead = Flag()
         let thread = TestThread { if areRead { isRead.set() } }
@@ -114,7 +114,7 @@ extension Promises.P18ForkTests {
         }
     }
 
-    /// Uses of the library that trap in a child, by name.
+    /// Returns the uses of the library that trap in a child, by name.
     private static func forbidden(
         _ readable: Readable,
         _ registry: ObserverRegistry<Int>,

@@ -9,7 +9,7 @@ extension Promises {
 }
 
 extension Promises.ObservationBagTests {
-    /// A way to end what a bag keeps.
+    /// The ways to end the observations in a bag.
     enum Way: String, CaseIterable, Sendable { case cancelAll, cancelAllAndWait, release }
 
     @Test("P8 P9 P10 It keeps what it is given, of any source, and ends all of it at once", arguments: Way.allCases)

@@ -325,8 +325,8 @@ extension Promises.P01ExactlyOnceTests {
     }
 }
 
-/// Suspends the task until its executor resumes it. `Task.yield()` would put it in the queue of the
-/// global executor, not of its own.
+/// Suspends the task until its executor resumes it. `Task.yield()` would put it into the queue of
+/// the global executor instead.
 private func resumedLater() async {
     await withCheckedContinuation { continuation in
         DispatchQueue.global().asyncAfter(deadline: .now() + .milliseconds(1)) { continuation.resume() }
@@ -347,5 +347,5 @@ private final class EachJobOnANewThread: TaskExecutor {
     }
 }
 
-/// Whether the library takes the caller to be inside a callback.
+/// Whether the library treats the caller as inside a callback.
 private func isInsideCallback() -> Bool { ConcurrentObserveDiagnostics.drain(deadline: .now) == .deferred }

@@ -73,7 +73,7 @@ extension Promises.P05NoUserCodeUnderLocksTests {
         #expect(lock.value == 1)
     }
 
-    /// A lock of the user's.
+    /// A lock that belongs to a user.
     final class Shared: Sendable {
         private let mutex: Mutex<Void>
         init(_ mutex: consuming sending Mutex<Void>) { self.mutex = mutex }

@@ -9,7 +9,7 @@ extension Promises {
     struct P06EndlessRecursionTests {}
 }
 
-/// How a callback can call itself without end.
+/// The ways in which a callback can call itself without end.
 enum EndlessRecursion: String, CaseIterable, Codable, Sendable {
     case set, setBoxed, setOfWeak, modify, notify, path, binding, ownerBound, initial
 
@@ -81,7 +81,9 @@ extension Promises.P06EndlessRecursionTests {
     @Test("P6 It traps on the main thread")
     func mainThread() async { await expectTrap(.notify, stackSize: 0) }
 
-    /// - Parameter stackSize: The thread's stack; 0 for the main thread.
+    /// Expects that the recursion traps.
+    ///
+    /// - Parameter stackSize: The size of the thread's stack; 0 for the main thread.
     private func expectTrap(_ recursion: EndlessRecursion, stackSize: Int) async {
         let result = await #expect(processExitsWith: .failure, observing: [\.standardErrorContent]) {
             [recursion, stackSize] in

@@ -47,7 +47,8 @@ extension Promises.P06ReentrancyTests {
 // MARK: - Ending in a callback
 
 extension Promises.P06ReentrancyTests {
-    /// How the table changes between the cancellation and the place of the cancelled observer.
+    /// The ways in which the table changes between the cancellation and the place of the cancelled
+    /// observer.
     enum Growth: String, CaseIterable, Sendable {
         case none, grown, compacted, inANestedNotification
     }

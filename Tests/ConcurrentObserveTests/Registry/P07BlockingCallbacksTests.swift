@@ -4,13 +4,13 @@ import ConcurrentObserve
 import Testing
 
 extension Promises {
-    /// A callback may block for as long as it likes: it delays its own thread, and the threads that
-    /// wait for the same observation.
+    /// A callback may block for any time. It delays its own thread, and the threads that wait for
+    /// the same observation.
     @Suite("P7 Blocking callbacks")
     struct P07BlockingCallbacksTests {}
 }
 
-/// A registry on which a callback is stuck, on a thread of its own, until `release()`.
+/// A registry with a callback that blocks on its own thread until `release()`.
 private final class Stuck: Sendable {
     let registry = ObserverRegistry<Int>()
     let token: ObservationToken
@@ -19,7 +19,10 @@ private final class Stuck: Sendable {
     private let exit = Signal("the stuck callback's release")
     private let thread = Slot<TestThread>()
 
-    /// - Parameter neighbours: Observers before and after the stuck one, in the table that it pins.
+    /// Makes the registry. Returns when the callback blocks.
+    ///
+    /// - Parameter neighbours: The number of observers before and after the blocked one, in the
+    ///   table that it pins.
     init(neighbours: Int = 0) throws {
         before = (0..<neighbours).map { [registry] _ in registry.observe { _ in } }
         let life = Slot(lives.make())

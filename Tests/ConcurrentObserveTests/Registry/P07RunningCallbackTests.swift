@@ -5,7 +5,7 @@ import Dispatch
 import Testing
 
 extension Promises {
-    /// A search for callbacks that do not return names them, and delays no thread.
+    /// A search for callbacks that do not return finds their names, and delays no thread.
     @Suite("P7 Running callbacks")
     struct P07RunningCallbackTests {}
 }

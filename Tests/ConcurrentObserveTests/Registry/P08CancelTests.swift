@@ -92,7 +92,7 @@ extension Promises.P08CancelTests {
     }
 }
 
-/// The generator of Steele, Lea and Flood (2014): the same numbers for the same seed.
+/// The random numbers of Steele, Lea and Flood (2014): the same ones for the same seed.
 struct SplitMix: RandomNumberGenerator {
     private var state: UInt64
 

@@ -17,7 +17,7 @@ private struct Ground: Sendable {
         let car = Car(0)
     }
 
-    /// Until they die.
+    /// The sources, until they die.
     let sources = Slot<Sources>()
     let owner = Lives().make()
     let received = Counter()
@@ -54,7 +54,7 @@ private enum Kind: CaseIterable {
     var isOfPath: Bool { self == .path || self == .serialPath }
     var isOfPair: Bool { self == .pair || self == .pairFromTheOtherSide }
 
-    /// Makes a change that the observation would receive; whether it was received inline.
+    /// Makes a change that the observation would receive. Returns whether it was received inline.
     func change(_ ground: Ground) -> Bool {
         let before = ground.received.value
         if isOfPath { ground.car.setPressure(7) } else { ground.property.value = 7 }
@@ -66,9 +66,9 @@ private enum Kind: CaseIterable {
 private enum End: CaseIterable {
     case token, source, several, owner, commit, death
 
-    /// Whether it ends this kind before it returns. The owner of a pair is the other side. What
-    /// waits in a mailbox comes before the end by the source's death, and a group ends soon after
-    /// its members. (P12)
+    /// Returns whether it ends this kind before it returns. The owner of a pair is the other side.
+    /// The events in a mailbox come before the end by the source's death, and a group ends soon
+    /// after its members. (P12)
     func ends(_ kind: Kind) -> Bool {
         switch self {
         case .owner: !kind.isOfPair
@@ -77,8 +77,8 @@ private enum End: CaseIterable {
         }
     }
 
-    /// Whether it can come together with `other`. A source does not die while another thread uses
-    /// it.
+    /// Returns whether it can happen at the same time as `other`. A source does not die while
+    /// another thread uses it.
     func meets(_ other: End) -> Bool {
         self != .death && other != .death || self == .token || other == .token
     }
@@ -107,7 +107,7 @@ private enum End: CaseIterable {
     }
 }
 
-/// The state that a thread has found when its end had returned.
+/// The state that a thread has found after its end had returned.
 private struct Finding: Sendable, Hashable {
     let kind: Kind
     let ends: [End]

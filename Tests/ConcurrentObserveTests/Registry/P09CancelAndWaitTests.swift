@@ -9,7 +9,7 @@ extension Promises {
     struct P09CancelAndWaitTests {}
 }
 
-/// An observation whose callback stands still until `release()`, called by a thread of its own.
+/// An observation whose callback blocks until `release()`. Its own thread calls the callback.
 private final class Held: Sendable {
     let registry = ObserverRegistry<Int>()
     let lives = Lives()

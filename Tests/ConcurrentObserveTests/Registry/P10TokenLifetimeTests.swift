@@ -252,7 +252,7 @@ extension Promises.P10TokenLifetimeTests {
     }
 }
 
-/// A sum that many closures add to.
+/// A sum to which many closures add.
 private final class Sum: Sendable {
     private let sum = Atomic<Int>(0)
 

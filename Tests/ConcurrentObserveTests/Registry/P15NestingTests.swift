@@ -4,8 +4,8 @@ import ConcurrentObserve
 import Testing
 
 extension Promises {
-    /// Tests that the notify path works at every depth. The check of the disassembly proves that it
-    /// takes no lock.
+    /// Tests the notify path at every depth. The check of the disassembly shows that it takes no
+    /// lock.
     @Suite("P15 The notify path")
     struct P15NestingTests {}
 }

@@ -3,12 +3,12 @@
 import FoundationEssentials
 import Testing
 
-/// Expects that each line of an article's code stands in a file of tests below its mark "The
-/// article's code", which compiles and runs.
+/// Expects that each line of an article's code occurs in a test file, below its mark "The article's
+/// code". That code is compiled and run.
 ///
 /// - Parameters:
-///   - name: The article's, without its ending.
-///   - file: The path of the tests.
+///   - name: The name of the article, without its ending.
+///   - file: The path of the test file.
 func expectArticle(_ name: String, in file: String) throws {
     let source = try String(contentsOfFile: file, encoding: .utf8)
     let root = file.components(separatedBy: "/Tests/").dropLast().joined(separator: "/Tests/")

@@ -7,7 +7,7 @@ struct BrokenClock: Clock {
     /// The error that the clock throws.
     struct IsBroken: Error {}
 
-    /// Whether it cancels the task that sleeps, and returns, in place of throwing.
+    /// Whether it cancels the sleeping task and returns, and does not throw.
     let cancels: Bool
 
     var now: Instant { .now }

@@ -3,12 +3,12 @@
 import ConcurrentObserve
 
 extension Change {
-    /// The change in one line: its reason, old and new value, version. "-" stands for a missing old
-    /// value.
+    /// The change in one line: its reason, old and new value, and version. "-" stands for a missing
+    /// old value.
     var line: String { "\(reason) \(old.map { "\($0)" } ?? "-") → \(new) @\(version)" }
 }
 
-/// The changes that an observer received, and the end, in the order of their arrival, on any
+/// The changes that an observer received, and the end, in the order of their arrival on any
 /// threads.
 final class ReceivedChanges<Value: Sendable>: EndRecorder {
     private enum Entry: Sendable {
@@ -38,7 +38,7 @@ final class ReceivedChanges<Value: Sendable>: EndRecorder {
         }
     }
 
-    /// The versions of the changes themselves, in order: no initial delivery, no prior one.
+    /// The versions of the changes in order, without initial and prior deliveries.
     var versions: [UInt64] { changes.filter { $0.reason == .valueChanged }.map(\.version).sorted() }
 
     func append(_ change: Change<Value>) { log.append(.change(change)) }
@@ -49,22 +49,22 @@ final class ReceivedChanges<Value: Sendable>: EndRecorder {
     }
 }
 
-/// A recorder of the ends of observations, among the changes that it received before.
+/// Records the ends of observations, in order with the changes before them.
 protocol EndRecorder: Sendable {
-    /// The first end has been written down.
+    /// Happens when the first end is recorded.
     var ended: Signal { get }
 
     func append(_ end: ObservationEnd)
 }
 
 extension ObservationToken {
-    /// Writes the end of the observation down in `received`, too.
+    /// Records the end of the observation in `received`, too.
     @discardableResult
     func recordEnd(to received: some EndRecorder) -> ObservationToken { onEnd { received.append($0) } }
 }
 
 extension ObservableProperty {
-    /// Observes with every change written down in `received`.
+    /// Observes, and records every change in `received`.
     func observe(_ received: ReceivedChanges<Value>, options: ObservationOptions = []) -> ObservationToken {
         observe(options: options) { (change: Change<Value>) in received.append(change) }
     }

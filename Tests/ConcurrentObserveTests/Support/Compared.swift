@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A value that is equal by its number, and whose `==` does what a test wants before it compares.
+/// A value that is equal to others with the same number. Its `==` runs a closure before it
+/// compares.
 struct Compared: Equatable, Sendable {
     let number: Int
     private let life: Life?
     private let atComparison: (@Sendable () -> Void)?
 
+    /// Makes a value.
+    ///
     /// - Parameter life: Dies with the last copy of the value.
     init(_ number: Int, life: Life? = nil, atComparison: (@Sendable () -> Void)? = nil) {
         self.number = number

@@ -2,21 +2,21 @@
 
 import Synchronization
 
-/// A number that several threads count up.
+/// A number that several threads increment.
 final class Counter: Sendable {
     // Sequentially consistent throughout: tests compare what happened on several threads.
     private let count = Atomic<Int>(0)
 
     var value: Int { count.load(ordering: .sequentiallyConsistent) }
 
-    /// Adds one and returns the new value.
+    /// Adds one. Returns the new value.
     @discardableResult
     func increment() -> Int { count.add(1, ordering: .sequentiallyConsistent).newValue }
 
     func add(_ amount: Int) { count.add(amount, ordering: .sequentiallyConsistent) }
 }
 
-/// Something that is false until it is true for good.
+/// A value that is false, and becomes true forever.
 final class Flag: Sendable {
     private let flag = Atomic<Bool>(false)
 
@@ -25,7 +25,7 @@ final class Flag: Sendable {
     func set() { flag.store(true, ordering: .sequentiallyConsistent) }
 }
 
-/// A list of what happened, in order, on any threads.
+/// A list of entries in order, from any threads.
 final class Log<Element: Sendable>: Sendable {
     private let list = Mutex<[Element]>([])
 
@@ -35,8 +35,8 @@ final class Log<Element: Sendable>: Sendable {
     func append(_ element: Element) { list.withLock { $0.append(element) } }
 }
 
-/// A place for something that several threads exchange. What is taken out is released by the
-/// caller, under no lock.
+/// A place whose content several threads exchange. The caller releases the content that it takes
+/// out, under no lock.
 final class Slot<Content: Sendable>: Sendable {
     private let content: Mutex<Content?>
 

@@ -3,7 +3,7 @@
 import ConcurrentObserve
 import Dispatch
 
-/// The ways to observe something that has a number.
+/// The ways to observe a source with a number.
 enum DerivedForm: String, CaseIterable, Sendable {
     case token, serial, queue, actor, owner, withHandle = "with its handle", values, changes, lateIterator =
         "a late iterator"
@@ -11,9 +11,9 @@ enum DerivedForm: String, CaseIterable, Sendable {
 
     private actor Target {}
 
-    /// A running observation, and what keeps it running.
+    /// A running observation, and the objects that keep it running.
     struct Going: Sendable {
-        /// Nil for a sequence.
+        /// The token; nil for a sequence.
         let token: ObservationToken?
         let task: Task<Void, Never>?
         let kept: [any Sendable]
@@ -24,8 +24,7 @@ enum DerivedForm: String, CaseIterable, Sendable {
         }
     }
 
-    /// Begins to observe; `received` has the numbers that come after this returned, and the end by
-    /// itself.
+    /// Begins to observe. `received` gets the numbers that come after the return, and the end.
     func begin(_ property: some ObservableProperty<Int>, _ received: ReceivedNumbers) -> Going {
         func going(_ token: ObservationToken, _ kept: any Sendable...) -> Going {
             token.onEnd { received.append($0) }
@@ -78,7 +77,7 @@ enum DerivedForm: String, CaseIterable, Sendable {
     }
 }
 
-/// An iterator that a test hands to a task.
+/// An iterator that a test passes to a task.
 private final class SendableIterator<Element: Sendable>: @unchecked Sendable {
     // Unchecked: the test hands it over once.
     private var iterator: ObservationSequence<Element>.AsyncIterator
@@ -88,7 +87,7 @@ private final class SendableIterator<Element: Sendable>: @unchecked Sendable {
     func next() async -> Element? { await iterator.next(isolation: nil) }
 }
 
-/// Numbers, and the end.
+/// The received numbers, and the end.
 final class ReceivedNumbers: EndRecorder {
     private let numbers = Log<Int>()
     private let endings = Log<ObservationEnd>()
@@ -101,7 +100,7 @@ final class ReceivedNumbers: EndRecorder {
         ended.happen()
     }
 
-    /// Whether a number has come. Callbacks on several threads may be in any order.
+    /// Returns whether a number has come. Callbacks on several threads may run in any order.
     func has(_ number: Int) -> Bool { numbers.entries.contains(number) }
 
     var last: Int? { numbers.entries.last }

@@ -5,7 +5,7 @@ import ConcurrentObserve
 /// A plant whose turbine has a derived value, and the roots of everything that a `DerivedKind`
 /// observes.
 ///
-/// Nothing else retains them: releasing this is the death of the source.
+/// Nothing else retains them: releasing this object is the death of the source.
 final class DerivedSources: Sendable {
     final class Plant: ConcurrentObservable {
         let turbine: Observed<Turbine>
@@ -37,7 +37,7 @@ final class DerivedSources: Sendable {
     let weak = WeakObserved<Guest>()
     let plant = Plant(Turbine())
     private let guest = Slot<Guest>()
-    /// Each function of a derived value captures one.
+    /// Makes an object for each function of a derived value to capture.
     let lives: Lives
 
     init(_ lives: Lives) { self.lives = lives }
@@ -52,8 +52,8 @@ final class DerivedSources: Sendable {
     }
 }
 
-/// The ways to a derived value that nothing but its observation retains: ten times the sources'
-/// number.
+/// The ways to a derived value that only its observation retains. Its value is ten times the
+/// sources' number.
 enum DerivedKind: String, CaseIterable, Sendable {
     case map, mapOfMap = "map of map", combine, diamond, names, manyNames = "many names"
     case withoutDuplicates = "without duplicates", comparing, readOnly = "of a read-only view", weak =
@@ -64,10 +64,10 @@ enum DerivedKind: String, CaseIterable, Sendable {
     case reader
 
     var retainsSource: Bool { self == .reader }
-    /// Whether the function is the test's.
+    /// Whether the function belongs to the test, and captures a life.
     var capturesLife: Bool { self != .pathToDerived }
 
-    /// Calls `body` with it. The caller has no reference to it.
+    /// Calls `body` with the derived value. The caller has no reference to it.
     func observe<Result>(_ sources: DerivedSources, _ body: (any ObservableProperty<Int>) -> Result) -> Result {
         let (number, other, life) = (
             sources.number, sources.other, capturesLife ? sources.lives.make() : nil

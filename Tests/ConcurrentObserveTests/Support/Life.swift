@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An object that counts its death: captured by a closure, it shows when the closure was destroyed,
-/// and where.
+/// An object that counts its death. If a closure captures it, it shows when and on which thread the
+/// closure was destroyed.
 final class Life: Sendable {
     private let lives: Lives
     private let atDeath: (@Sendable () -> Void)?
@@ -16,16 +16,18 @@ final class Life: Sendable {
         lives.died()
     }
 
-    /// A use, so that a closure captures the object.
+    /// Does nothing. A closure that calls this function captures the object.
     func touch() {}
 }
 
-/// How many of the objects it made are alive.
+/// Makes objects, and counts those that are alive.
 final class Lives: Sendable {
     private let births = Counter()
     private let deaths = Counter()
     private let threads = Log<Int>()
 
+    /// Makes an object.
+    ///
     /// - Parameter atDeath: Runs in the object's `deinit`, before its death is counted.
     func make(atDeath: (@Sendable () -> Void)? = nil) -> Life {
         births.increment()
@@ -35,17 +37,19 @@ final class Lives: Sendable {
     var alive: Int { births.value - deaths.value }
     var dead: Int { deaths.value }
 
-    /// The threads that the objects died on, in order.
+    /// The threads on which the objects died, in order.
     var deathThreads: [Int] { threads.entries }
 
-    /// Waits until all are dead. - Returns: How long it took.
+    /// Waits until all are dead.
+    ///
+    /// - Returns: The time that it took.
     @discardableResult
     func waitUntilNoneIsLeft() throws -> Duration {
         try eventually("the end of \(alive) captured objects") { alive == 0 }
     }
 
-    /// Waits until `condition` holds. The patience is for each next death: how long all take
-    /// depends on how busy the machine is.
+    /// Waits until `condition` holds. The time limit begins again with each death, because the
+    /// whole time depends on the load of the machine.
     func wait(for what: String, until condition: () -> Bool) throws {
         var (count, begin) = (dead, ContinuousClock.now)
         while !condition() {
@@ -61,8 +65,8 @@ final class Lives: Sendable {
     }
 }
 
-/// Counts its death and does nothing else: no lock, which a forked child could not use (the
-/// standard library's `Mutex` traps there when it is contended), and no memory.
+/// An object that only counts its death. It takes no lock and allocates no memory: a forked child
+/// could not use a lock. (The standard library's `Mutex` traps there when it is contended.)
 final class Mortal: Sendable {
     private let deaths: Counter
 
@@ -70,6 +74,6 @@ final class Mortal: Sendable {
 
     deinit { deaths.increment() }
 
-    /// A use, so that a closure captures the object.
+    /// Does nothing. A closure that calls this function captures the object.
     func touch() {}
 }

@@ -2,8 +2,8 @@
 
 import Synchronization
 
-/// A value made of a number, all of whose memory must agree: of each way in which a property keeps
-/// values there is one.
+/// A value that is made from a number, and all of whose memory must agree. There is a type for each
+/// way in which a property stores values.
 protocol Numbered: Sendable, Equatable {
     init(number: Int)
     var number: Int { get }
@@ -11,14 +11,14 @@ protocol Numbered: Sendable, Equatable {
     var isWhole: Bool { get }
 }
 
-/// All of them, as types that the optimiser does not see.
+/// All of these types, in a form that the optimiser does not see.
 let numberedTypes: [any Numbered.Type] = [Int.self, Pair.self, Quad.self, String.self, Row.self, Object.self]
 
-/// One of them, as an argument that a generic function opens: Swift 6.2 does not open an array's
-/// element.
+/// Returns one of the types as an argument that a generic function opens: Swift 6.2 does not open
+/// an array's element.
 func numberedType(_ index: Int) -> any Numbered.Type { numberedTypes[index] }
 
-/// One word, kept in the property.
+/// One word. It is stored in the property.
 extension Int: Numbered {
     init(number: Int) { self = number }
 
@@ -26,7 +26,7 @@ extension Int: Numbered {
     var isWhole: Bool { true }
 }
 
-/// Two words, kept in the property.
+/// Two words. They are stored in the property.
 struct Pair: Numbered {
     let words: (Int, Int)
 
@@ -38,7 +38,7 @@ struct Pair: Numbered {
     static func == (left: Pair, right: Pair) -> Bool { left.words == right.words }
 }
 
-/// Four words of plain bits: too many to be kept in the property.
+/// Four words of plain bits: too many to be stored in the property.
 struct Quad: Numbered {
     let words: (Int, Int, Int, Int)
 
@@ -50,7 +50,7 @@ struct Quad: Numbered {
     static func == (left: Quad, right: Quad) -> Bool { left.words == right.words }
 }
 
-/// Strings that are kept in the property, and such that are not, in turn.
+/// Alternates between strings that are stored in the property and strings that are not.
 extension String: Numbered {
     private static let tail = [" and", " so", " on,", " long", " at", " length"].joined()
 
@@ -60,7 +60,7 @@ extension String: Numbered {
     var isWhole: Bool { self == String(number: number) }
 }
 
-/// Counted memory, as long as its number says.
+/// Counted memory. Its length depends on the number.
 struct Row: Numbered {
     let numbers: [Int]
 
@@ -70,7 +70,7 @@ struct Row: Numbered {
     var isWhole: Bool { self == Row(number: number) }
 }
 
-/// An object, which says so if it is used after its end.
+/// An object that reports if it is used after its end.
 final class Object: Numbered {
     let number: Int
     private let mirror: Atomic<Int>

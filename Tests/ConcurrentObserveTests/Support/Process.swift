@@ -3,18 +3,18 @@
 import ConcurrentObserve
 import Glibc
 
-/// The process that the tests run in.
+/// The process in which the tests run.
 enum Process {
-    /// Whether the library was built for systems that have POSIX threads only. The build reads the
+    /// Whether the library was built for systems that have only POSIX threads. The build reads the
     /// same variable.
     static var isPortable: Bool {
         unsafe getenv("CONCURRENT_OBSERVE_PLATFORM").map { unsafe String(cString: $0) } == "portable"
     }
 
-    /// Bytes of memory that are resident.
+    /// The resident memory in bytes.
     static var residentBytes: Int { pages(at: 1) * Int(sysconf(Int32(_SC_PAGESIZE))) }
 
-    /// Bytes of address space that are in use.
+    /// The address space in use, in bytes.
     static var addressSpaceBytes: Int { pages(at: 0) * Int(sysconf(Int32(_SC_PAGESIZE))) }
 
     /// The processor time that all threads have used together.
@@ -41,7 +41,7 @@ enum Process {
         return Int(fields[index])!
     }
 
-    /// Forks. Swift hides the function, not the need: services do it, and so does much C.
+    /// Forks the process. Swift hides the function, but services and much C code use it.
     ///
     /// - Returns: 0 in the child, the child's number in the parent.
     static func fork() -> pid_t {
@@ -50,8 +50,8 @@ enum Process {
         return fork()
     }
 
-    /// Lets the system kill the process after a while, so that a process that hangs ends with a
-    /// status of its own.
+    /// Makes the system kill the process after some time, so that a process that hangs ends with
+    /// its own status.
     ///
     /// The threads of a pool block signals, and a child that such a thread has forked inherits
     /// that.
@@ -63,11 +63,11 @@ enum Process {
         alarm(seconds)
     }
 
-    /// The exit status of a child: 0 if all went well, the signal's number plus 256 if it was
-    /// killed.
+    /// Returns the exit status of a child: 0 if all went well, or the signal's number plus 256 if
+    /// it was killed.
     ///
-    /// A child that has not ended after 40 seconds is killed: it may hang before it can limit its
-    /// own life, in the handlers of the fork.
+    /// A child that has not ended after 40 seconds is killed: it may hang in the handlers of the
+    /// fork, before it can limit its own life.
     static func status(of child: pid_t) -> Int {
         var status: Int32 = 0
         let deadline = ContinuousClock.now + .seconds(40)
@@ -79,15 +79,15 @@ enum Process {
         return status & 0x7f == 0 ? Int(status >> 8 & 0xff) : 256 + Int(status & 0x7f)
     }
 
-    /// Waits until everything that is retired is reclaimed: no test finds what another has left.
+    /// Waits until every retired item is reclaimed, so that no test finds what another has left.
     static func settle() throws {
         guard ConcurrentObserveDiagnostics.drain(deadline: .now + patience) == .finished else {
             throw WaitedInVain(for: "the reclamation of everything")
         }
     }
 
-    /// Runs `body` while the process's address space cannot grow: no mapping, no thread, no larger
-    /// heap.
+    /// Runs `body` while the address space of the process cannot grow: no mapping, no thread, no
+    /// larger heap.
     static func withoutMoreMemory(_ body: () -> Void) {
         var before = rlimit()
         unsafe getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &before)
@@ -101,8 +101,8 @@ enum Process {
         body()
     }
 
-    /// Runs `body` while the system has no thread to give, but to who asks for a stack of a size of
-    /// its own.
+    /// Runs `body` while the system can start no thread, except for a caller that asks for its own
+    /// stack size.
     static func withoutMoreThreads(_ body: () -> Void) {
         typealias Access = @convention(c) (UnsafeMutablePointer<pthread_attr_t>) -> Int32
         // Safe: these are the functions' types; looked up because the importer does not see GNU's
@@ -125,7 +125,7 @@ enum Process {
     }
 }
 
-/// Forks; the child runs `body` and exits. Returns the child's status: 0 if `body` returned true.
+/// Forks. The child runs `body` and exits. Returns the child's status: 0 if `body` returned true.
 func inChild(_ body: () -> Bool) -> Int {
     let child = Process.fork()
     if child == 0 {
@@ -136,7 +136,7 @@ func inChild(_ body: () -> Bool) -> Int {
     return Process.status(of: child)
 }
 
-/// The blocking form, which an asynchronous caller reaches through a function of its own.
+/// Waits in the blocking form. An asynchronous caller reaches that form through this function.
 func waitsForTheEnd(of token: ObservationToken) -> Bool { token.cancelAndWaitBlocking() == .finished }
 
 /// Ends an exit test's process with a message unless `condition` holds.

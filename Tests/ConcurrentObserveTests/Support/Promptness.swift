@@ -3,11 +3,11 @@
 import ConcurrentObserve
 import Testing
 
-/// Expects that what an observation captured dies within 100 ms after its end, without further
+/// Expects that the captures of an observation die within 100 ms after its end, without further
 /// traffic. (P14)
 ///
-/// The promise does not count threads that are not scheduled, which a test cannot see: so of
-/// several rounds most must be in time, and all must come to an end.
+/// The promise does not count threads that are not scheduled, which a test cannot see. Therefore
+/// most of several rounds must be in time, and all must end.
 func expectPromptly(
     _ start: () -> (Lives, ObservationToken),
     end: (ObservationToken) -> Void = { $0.cancel() },

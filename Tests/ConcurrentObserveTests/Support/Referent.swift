@@ -9,6 +9,8 @@ final class Referent: WeaklyObservable, CustomStringConvertible {
     private let atDeinit: (@Sendable (Referent) -> Void)?
     private let life: Life?
 
+    /// Makes a referent.
+    ///
     /// - Parameters:
     ///   - life: Dies after the object's lifetime has ended.
     ///   - atDeinit: Runs in the object's `deinit`.
@@ -21,16 +23,19 @@ final class Referent: WeaklyObservable, CustomStringConvertible {
     deinit { atDeinit?(self) }
 }
 
-/// The changes that an observer of a weak property received, as lines: they keep no referent.
+/// The changes that an observer of a weak property received, as lines. They do not retain the
+/// referents.
 final class ReceivedReferents: EndRecorder {
     private let log = Log<String>()
     let ended = Signal("the end of a weak property's observation")
 
-    /// In the order of their arrival. "-" stands for a missing old value; an end is its name.
+    /// The lines in the order of their arrival. "-" stands for a missing old value, and an end is
+    /// its name.
     var lines: [String] { log.entries }
     var count: Int { log.count }
 
-    /// The version of each change and what the property refers to from then on, by version.
+    /// The version of each change, and the object to which the property refers from then on, by
+    /// version.
     var versions: [(version: UInt64, new: String)] {
         lines.filter { $0.hasPrefix("valueChanged") }.map { line in
             let parts = line.split(separator: " ")
@@ -52,7 +57,7 @@ final class ReceivedReferents: EndRecorder {
 }
 
 extension WeakObserved<Referent> {
-    /// Observes with every change written down in `received`.
+    /// Observes, and records every change in `received`.
     func observe(_ received: ReceivedReferents, options: ObservationOptions = []) -> ObservationToken {
         observe(options: options) { (change: Change<Referent?>) in received.append(change) }
     }

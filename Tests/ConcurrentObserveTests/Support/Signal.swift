@@ -3,35 +3,37 @@
 import Dispatch
 import Synchronization
 
-/// How long a test waits for something that must happen. Far beyond what a loaded machine needs:
-/// reaching it is a failure.
+/// The time for which a test waits for an event that must happen. It is much longer than a busy
+/// machine needs, so reaching it is a failure.
 let patience = Duration.seconds(20)
 
-/// How long a test looks at something that must not happen.
+/// The time for which a test watches for an event that must not happen.
 ///
-/// Such a look can only pass wrongly, never fail wrongly: a call that wrongly does not wait returns
-/// within microseconds, so that even this short a look sees it.
+/// Such a check can only pass wrongly, never fail wrongly. A call that wrongly does not wait
+/// returns within microseconds, so even this short time is enough.
 let glance = Duration.milliseconds(40)
 
-/// Something that a test has waited for and that has not happened.
+/// Thrown if an event for which a test has waited has not happened.
 struct WaitedInVain: Error, CustomStringConvertible {
     let description: String
 
     init(for what: String) { description = "waited \(patience) in vain for \(what)" }
 }
 
-/// Something that happens once, on any thread, and that any number of threads wait for.
+/// An event that happens once, on any thread. Any number of threads can wait for it.
 final class Signal: Sendable {
     private let name: String
     private let semaphore = DispatchSemaphore(value: 0)
 
+    /// Makes a signal.
+    ///
     /// - Parameter name: The event, for the message of a wait that fails.
     init(_ name: String) { self.name = name }
 
-    /// Lets everybody who waits go on, now and later.
+    /// Lets all waiting threads continue, now and later.
     func happen() { semaphore.signal() }
 
-    /// Whether it happens within `limit`.
+    /// Waits for the event, and returns whether it happens within `limit`.
     @discardableResult
     func happens(within limit: Duration) -> Bool {
         guard semaphore.wait(timeout: .now() + limit.dispatchInterval) == .success else { return false }
@@ -40,16 +42,16 @@ final class Signal: Sendable {
         return true
     }
 
-    /// Waits until it has happened; throws after the patience.
+    /// Waits until it has happened. Throws after the time `patience`.
     func wait() throws {
         if !happens(within: patience) { throw WaitedInVain(for: name) }
     }
 
-    /// Waits inside a callback, which cannot throw. Fails after the patience, so that a failing
-    /// test comes to an end.
+    /// Waits inside a callback, which cannot throw. Fails after the time `patience`, so that a
+    /// failing test ends.
     func hold() { happens(within: patience) }
 
-    /// Waits without a thread of the cooperative pool.
+    /// Waits, and uses no thread of the cooperative pool.
     func arrival() async throws {
         let happened = await withCheckedContinuation { continuation in
             _ = TestThread { continuation.resume(returning: self.happens(within: patience)) }
@@ -58,11 +60,11 @@ final class Signal: Sendable {
     }
 }
 
-/// Waits until `condition` holds, and looks at it again and again; throws after the patience.
+/// Waits until `condition` holds, and checks it again and again. Throws after the time `patience`.
 ///
-/// It serves for events of the library that signal nothing.
+/// Use it for events of the library that have no signal.
 ///
-/// - Returns: How long it took.
+/// - Returns: The time that it took.
 @discardableResult
 func eventually(_ what: String, _ condition: () -> Bool) throws -> Duration {
     let begin = ContinuousClock.now
@@ -73,7 +75,7 @@ func eventually(_ what: String, _ condition: () -> Bool) throws -> Duration {
     return ContinuousClock.now - begin
 }
 
-/// Waits in a task, and gives the thread to other tasks in between.
+/// Waits in a task, and lets other tasks run between the checks.
 func eventuallyAsync(_ what: String, _ condition: () -> Bool) async throws {
     let begin = ContinuousClock.now
     while !condition() {

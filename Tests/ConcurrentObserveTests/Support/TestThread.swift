@@ -3,7 +3,7 @@
 import Glibc
 import Synchronization
 
-/// A thread of its own, outside every pool, so that a test may block it.
+/// A thread outside every pool, so that a test may block it.
 final class TestThread: Sendable {
     private let ended = Signal("the end of a thread")
     private let thread: Mutex<pthread_t>
