@@ -31,7 +31,7 @@ extension DerivationNode {
         let recording = ObservationScope.recordingNumber
         let present = lock.withLock {
             guard isPresentLocked(base) else { return Present.none }
-            if recording != 0 || notes != nil { noteRunLocked(of: collector, set, after: base, in: recording) }
+            if recording != 0 || notes != nil { noteRunLocked(of: collector, after: base, in: recording) }
             return publish(set, collector, after: base, &replaced)
         }
         if collector.state.notes != nil { collector.releaseNotes(of: self) }

@@ -75,66 +75,41 @@ extension DerivationNode {
     private final func describe(_ versions: ReadVersions) -> [InspectedRead] {
         let (set, words) = (versions.set, versions.set.words)
         let roots = words.count == 0 ? [] : self.roots(of: set)
+        let others = set.details?.others ?? []
         let changed = (0..<words.count).map { DependencySet.version(at: words.address($0)) != versions.roots[$0] }
-        var reads: [InspectedRead] = []
         let isEvaluating = EvaluationStack.current.isEvaluating
-        var nextOther = 0
-        func add(_ read: InspectedRead) {
-            if read.address == nil || !reads.contains(where: { $0.address == read.address }) { reads.append(read) }
-        }
         /// Whether an other source has changed since it was read; nil if that cannot be asked here.
-        func hasChanged(_ index: Int) -> Bool? {
-            isEvaluating ? nil : set.details!.others[index].version != versions.others[index]
-        }
-        func addRoot(_ index: Int) {
-            let root = roots[index].root
-            let name = root.map { $0.label.isEmpty ? String(describing: type(of: $0)) : "'\($0.label)'" }
-            add(
-                InspectedRead(
-                    name: name ?? "a property that is gone",
-                    version: versions.roots[index],
-                    hasChanged: changed[index],
-                    address: words.address(index)
-                )
-            )
-        }
-        func addOther() {
-            let other = set.details!.others[nextOther]
-            add(
-                InspectedRead(
-                    name: other.name,
-                    version: versions.others[nextOther],
-                    hasChanged: hasChanged(nextOther),
-                    address: other.identity
-                )
-            )
-            nextOther += 1
-        }
-        guard let details = set.details, !details.steps.isEmpty else {
-            roots.indices.forEach(addRoot)
-            set.details?.others.indices.forEach { _ in addOther() }
-            return reads
-        }
-        for step in details.steps {
+        func hasChanged(_ index: Int) -> Bool? { isEvaluating ? nil : others[index].version != versions.others[index] }
+        var steps = set.details?.steps ?? []
+        if steps.isEmpty { steps = roots.indices.map(Int32.init) + others.map { _ in ReadStep.other } }
+        var (reads, nextOther) = ([InspectedRead](), 0)
+        for step in steps {
+            let (name, version, hasSourceChanged, address): (String, UInt64, Bool?, UInt?)
             if step >= 0 {
-                addRoot(Int(step))
+                let root = roots[Int(step)].root
+                let known = root.map { $0.label.isEmpty ? String(describing: type(of: $0)) : "'\($0.label)'" }
+                name = known ?? "a property that is gone"
+                (version, hasSourceChanged) = (versions.roots[Int(step)], changed[Int(step)])
+                address = words.address(Int(step))
             } else if step == ReadStep.other {
-                addOther()
+                (name, address) = (others[nextOther].name, others[nextOther].identity)
+                (version, hasSourceChanged) = (versions.others[nextOther], hasChanged(nextOther))
+                nextOther += 1
             } else {
                 let index = ReadStep.nodeIndex(step)
-                let node = details.nodes[index]
-                let others = nextOther..<nextOther + (node.set.details?.others.count ?? 0)
-                nextOther = others.upperBound
+                let node = set.details!.nodes[index]
+                let itsOthers = nextOther..<nextOther + (node.set.details?.others.count ?? 0)
+                nextOther = itsOthers.upperBound
+                name = "derived value at \(node.node?.place.text ?? "a place that is gone")"
+                (version, address) = (versions.nodes[index], node.address)
                 let mayHaveChanged =
-                    node.indices.contains { changed[$0] } || others.contains { hasChanged($0) != false }
-                let hasOtherResult = node.node.map { $0.load().version != versions.nodes[index] } ?? false
-                add(
-                    InspectedRead(
-                        name: "derived value at \(node.node?.place.text ?? "a place that is gone")",
-                        version: versions.nodes[index],
-                        hasChanged: hasOtherResult ? true : mayHaveChanged ? nil : false,
-                        address: node.address
-                    )
+                    node.indices.contains { changed[$0] } || itsOthers.contains { hasChanged($0) != false }
+                let hasOtherResult = node.node.map { $0.load().version != version } ?? false
+                hasSourceChanged = hasOtherResult ? true : mayHaveChanged ? nil : false
+            }
+            if address == nil || !reads.contains(where: { $0.address == address }) {
+                reads.append(
+                    InspectedRead(name: name, version: version, hasChanged: hasSourceChanged, address: address)
                 )
             }
         }

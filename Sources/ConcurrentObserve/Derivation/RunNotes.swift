@@ -3,10 +3,9 @@
 // A *set* is a `DependencySet`: it names the sources that evaluations of a derived value have read,
 // and stores the last of these evaluations.
 
-/// Shows why the function of a derived value ran the last time. It has the versions that were read
-/// before that run, and the versions that the run has read. The library takes notes while it
-/// records the process's observations. They keep the sets of both evaluations, until the first
-/// evaluation after the recording.
+/// Shows why the function of a derived value ran the last time: it has the versions that were read
+/// before that run. The library takes notes while it records the process's observations. They keep
+/// the set of the earlier evaluation, until the first evaluation after the recording.
 internal final class RunNotes: @unchecked Sendable {
     // Unchecked: constants; any thread may use a set.
 
@@ -16,12 +15,10 @@ internal final class RunNotes: @unchecked Sendable {
     let runs: Int
     /// The evaluation before the run; nil if there was none.
     let before: ReadVersions?
-    let last: ReadVersions
 
-    init(_ recording: UInt, after earlier: RunNotes?, _ before: ReadVersions?, _ last: ReadVersions) {
-        self.recording = recording
+    init(_ recording: UInt, after earlier: RunNotes?, _ before: ReadVersions?) {
+        (self.recording, self.before) = (recording, before)
         runs = 1 + (earlier?.recording == recording ? earlier!.runs : 0)
-        (self.before, self.last) = (before, last)
     }
 }
 
@@ -41,14 +38,6 @@ internal struct ReadVersions {
         nodes = (0..<words.nodeCount).map(words.nodeVersion)
         others = (set.details?.others ?? []).indices.map(words.otherVersion)
     }
-
-    /// Copies the versions that a function has read.
-    init(_ collector: Collector, _ words: DependencyWords) {
-        set = words.object
-        roots = (0..<words.count).map { collector.state.versions[$0] }
-        nodes = (0..<words.nodeCount).map { collector.state.nodeVersions[$0] }
-        others = collector.state.collected.otherVersions
-    }
 }
 
 // MARK: - Taking notes
@@ -62,7 +51,6 @@ extension DerivationNode {
     @inline(never)
     final func noteRunLocked(
         of collector: Collector,
-        _ set: DependencyWords,
         after base: borrowing Present,
         in recording: UInt
     ) {
@@ -71,8 +59,7 @@ extension DerivationNode {
             return
         }
         let before = base.isNone ? nil : ReadVersions(locked: base)
-        let new = RunNotes(recording, after: notes, before, ReadVersions(collector, set))
-        (collector.state.notes, notes) = (notes, new)
+        (collector.state.notes, notes) = (notes, RunNotes(recording, after: notes, before))
     }
 }
 
