@@ -92,14 +92,11 @@ extension DerivationNode {
         let keptSets = keptSets
         var isKept = keptSets.contains { $0 === set }
         if !isKept, !set.words.hasOthers, keptSets.count < Self.mostKept {
-            // Safe, all: a kept set is released with the derived value.
-            let first = kept.load(ordering: .relaxed)
-            if first != 0 { set.header.next = unsafe DependencyWords.object(at: first).takeRetainedValue() }
-            _ = unsafe Unmanaged.passRetained(set)
-            // Release: pairs with the acquire in keptSets; the link is complete.
-            kept.store(address, ordering: .releasing)
+            set.header.next = kept
+            kept = set
             isKept = true
         }
+        // Safe: it is released with the derived value, or with the set that replaces this one.
         if !isKept { _ = unsafe Unmanaged.passRetained(set) }
         // Release: pairs with the acquires in look(firstOnly:) and load().
         present.store(isKept ? address : address | 1, ordering: .releasing)
@@ -109,22 +106,16 @@ extension DerivationNode {
     /// The largest number of sets that are kept. Most functions read two or three different sets.
     private static var mostKept: Int { 4 }
 
-    /// The sets that the derived value keeps as long as it exists, the latest first.
+    /// The sets that the derived value keeps as long as it exists, the latest first. The caller
+    /// must hold `lock`.
     private final var keptSets: [DependencySet] {
-        var sets: [DependencySet] = []
-        // Acquire: pairs with the release in replace(with:).
-        let first = kept.load(ordering: .acquiring)
-        // Safe: kept as long as the derived value.
-        var next = first == 0 ? nil : unsafe DependencyWords.object(at: first).takeUnretainedValue()
-        while let set = next {
-            sets.append(set)
-            next = set.header.next
-        }
-        return sets
+        kept.map { Array(sequence(first: $0) { $0.header.next }) } ?? []
     }
 
     /// Returns the kept set that names the sources that were read; nil if there is none.
-    final func find(_ collection: Collected) -> DependencySet? { keptSets.first(where: collection.isOf) }
+    final func find(_ collection: Collected) -> DependencySet? {
+        lock.withLock { keptSets }.first(where: collection.isOf)
+    }
 
     /// Retires the results and the set that a commit has replaced. They are destroyed when no
     /// reader uses them any more. The caller must hold no lock.

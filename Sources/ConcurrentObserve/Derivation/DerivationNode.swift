@@ -19,15 +19,16 @@ public import Synchronization
 /// released when it is replaced.
 @safe
 public class _DerivationNode: @unchecked Sendable {
-    // Unchecked: `lock` guards the observation and the keeper; the rest is constant or atomic.
+    // Unchecked: `lock` guards the variables; the rest is constant or atomic.
 
     /// The address of the present set's words, from which `load()` makes a `Present`. The lowest
     /// bit is set if readers must hold `lock` to read these words: there is no set yet, or the
     /// derived value does not keep the set. A thread that stores this address must hold `lock`.
     @usableFromInline final let present = Atomic<UInt>(1)
-    /// The address of the words of the kept set that was added last, or 0. The kept sets are
-    /// linked. A thread that stores this address must hold `lock`.
-    final let kept = Atomic<UInt>(0)
+    /// The kept set that was added last; nil if there is none. The kept sets are linked. `lock`
+    /// guards this variable.
+    // Safe: no access contains another one.
+    @safe @exclusivity(unchecked) final var kept: DependencySet?
     /// The function of the derived value: reads the sources, computes, and hands the result to the
     /// collector.
     private final let function: @Sendable (Collector) -> Void
@@ -70,19 +71,16 @@ public class _DerivationNode: @unchecked Sendable {
     internal init(succeeding other: DerivationNode, _ function: WeakFunction?) {
         (place, namesSources, self.function) = (other.place, false, function?.run ?? other.function)
         holdSources = function?.hold
-        observation = other.observation.take()
-        // Relaxed, all: no other thread has either of the two. The references move with the
-        // addresses.
+        (observation, kept) = (other.observation.take(), other.kept.take())
+        // Relaxed, both: no other thread has either of the two. The reference moves with the
+        // address.
         present.store(other.present.exchange(1, ordering: .relaxed), ordering: .relaxed)
-        kept.store(other.kept.exchange(0, ordering: .relaxed), ordering: .relaxed)
     }
 
     deinit {
         // Safe: no thread has the derived value any more.
         let address = present.load(ordering: .relaxed)
         if address & 1 == 1, address != 1 { unsafe DependencyWords.object(at: address & ~1).release() }
-        let first = kept.load(ordering: .relaxed)
-        if first != 0 { unsafe DependencyWords.object(at: first).release() }
     }
 
     // The type of the value decides these.

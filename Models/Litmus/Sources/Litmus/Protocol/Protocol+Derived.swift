@@ -100,30 +100,6 @@ extension Protocol {
             )
         } + [
             Test(
-                "kept set",
-                claim: "a set is whole, and linked, before it is found among those that are kept",
-                given: ["kept": 1],
-                [
-                    Test.Thread(
-                        "writer",
-                        [
-                            .store("link", 1, .relaxed),
-                            .store("kept", 1, .releasing)
-                                .at(replacingFile, "kept.store(address, ordering: .releasing)"),
-                        ]
-                    ),
-                    Test.Thread(
-                        "finder",
-                        [
-                            .load("kept", .acquiring, into: "kept")
-                                .at(replacingFile, "let first = kept.load(ordering: .acquiring)"),
-                            .load("link", .relaxed, into: "link"),
-                        ]
-                    ),
-                ],
-                never: { $0["link"] != 1 }
-            ),
-            Test(
                 "starting observers",
                 claim: "an observer that is not starting any more is live",
                 initially: ["starting": 1],
@@ -147,6 +123,6 @@ extension Protocol {
                     ),
                 ],
                 never: { $0["live"] != 1 }
-            ),
+            )
         ]
 }
