@@ -13,7 +13,8 @@ internal enum Origin {
     /// member of a ring (see `RingPart`), or from an earlier evaluation.
     case copied(RootReference)
     /// The root is known from an earlier evaluation. The set of that evaluation has no reference to
-    /// it, because the function retains it. A run on copies reads the root itself, and then has a
+    /// it, because the function retains it: with references, a derived value of two properties
+    /// would take more than 256 bytes. A run on copies reads the root itself, and then has a
     /// reference.
     case hidden
 
@@ -23,6 +24,11 @@ internal enum Origin {
         case .copied(let root): root
         case .hidden: nil
         }
+    }
+
+    /// This origin, for a function that does not retain the root.
+    var unretained: Origin {
+        if case .read(let root, _) = self { .read(root, isRetained: false) } else { self }
     }
 
     /// Whether the function retains the root.

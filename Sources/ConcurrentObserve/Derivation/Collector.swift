@@ -9,7 +9,8 @@
 ///
 /// A collector belongs to the evaluating thread, which uses it for one evaluation after another.
 /// Most evaluations read the same sources as the previous one. While that is so, the collector
-/// follows the previous evaluation's set, and stores only versions.
+/// follows the previous evaluation's set, and stores only versions: such an evaluation allocates
+/// nothing (Scripts/check-counts.sh).
 @usableFromInline
 internal final class Collector {
     let thread = ThreadRecord.ownAddress
@@ -37,8 +38,6 @@ internal final class Collector {
         /// Whether the function computes from a snapshot that was checked before. Later changes of
         /// the sources do not matter then.
         @usableFromInline var isSnapshot = false
-        /// Whether the function reads copies of its sources.
-        @usableFromInline var isOnCopies = false
 
         /// The words of the result: see `ValueEncoding`. It is not used if `isSame` is true.
         @usableFromInline var result = Latch.Words()
@@ -61,8 +60,8 @@ internal final class Collector {
         var place = DerivationPlace.none
         /// The index of the evaluation on the thread's stack.
         var level = 0
-        /// Whether the function of another derived value reads this one with its `Reader`. Such a
-        /// function can take an unpublished result.
+        /// Whether the function of another derived value reads this one with its `Reader`. Only
+        /// such a function can receive an unpublished result.
         var hasReader = false
         /// The evaluation's state in a reported ring: see `RingPart`. Nil if it is in no reported
         /// ring.
@@ -110,22 +109,21 @@ internal final class Collector {
     }
 
     /// Begins an evaluation. `base` is the previous one, and the caller must keep it until this one
-    /// ends. `watch` looks for a function that sets what it reads; nil if that is not suspected.
+    /// ends.
     @inline(__always)
-    func begin(after base: borrowing Present, watch: SelfWatch?) {
+    func begin(after base: borrowing Present) {
         outcome.hasBefore = !base.isNone
         outcome.before = base.words
         outcome.isSnapshot = false
         outcome.isSame = false
         state.base = base.isNone ? nil : base.set
         state.baseSequence = base.sequence
-        if watch != nil { state.watch = watch }
         restart()
     }
 
     /// Begins a check of an evaluation: notes its roots as if the function had read them.
     func begin(lookingAt present: borrowing Present) {
-        begin(after: .none, watch: nil)
+        begin(after: .none)
         let set = present.set
         for index in 0..<set.count { note(rootOf: set, index, set.rootVersion(index)) }
     }
@@ -142,7 +140,7 @@ internal final class Collector {
         if state.ring != nil { leaveRing() }
         leaveSteps()
         state.followed = nil
-        guard let set = state.base, state.watch == nil, !outcome.isListing, !outcome.isOnCopies, !set.hasOthers else {
+        guard let set = state.base, state.watch == nil, !outcome.isListing, !isOnCopies, !set.hasOthers else {
             return
         }
         state.followed = set
@@ -177,7 +175,7 @@ internal final class Collector {
         outcome.run &+= 1
         leaveSteps()
         if !state.collected.isEmpty || state.versions.isLarge || state.failures > 0 || state.ring != nil
-            || outcome.isOnCopies
+            || isOnCopies
         {
             clearAll()
         }
@@ -251,7 +249,7 @@ extension Collector {
         let cursor = state.cursor
         if cursor < state.steps.count, state.steps[cursor] < 0 {
             let read = state.nodes[state.nodeVersions.count]
-            if read.address == node.address, read.words == child.set {
+            if read.address == node.address, read.set.words == child.set {
                 state.cursor = cursor + 1
                 for index in 0..<child.set.count { put(read.indices[index], child.set.rootVersion(index)) }
                 state.nodeVersions.append(child.version)
@@ -323,6 +321,7 @@ extension Collector {
     /// Notes that the derived value `node` was read, and all sources of `child`, the evaluation
     /// that was read.
     func note(_ node: DerivationNode, _ child: borrowing Present) {
+        if let result = child.unpublished { return note(result) }
         if child.set.hasOthers || state.watch != nil || !follow(node, child) { collect(node, child) }
         // If the evaluation was replaced during the reads, the versions may belong to several
         // evaluations.

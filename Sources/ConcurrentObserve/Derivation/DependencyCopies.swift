@@ -113,23 +113,19 @@ internal final class CopiedResult {
     let derived: DerivationNode
     let words: Latch.Words
     private let isInline: Bool
-    let roots: [(root: any DerivationRoot, version: UInt64)]
-    let others: [(other: OtherDependency, version: UInt64)]
+    let reads: Collected
+    let versions: VersionList
     let isTorn: Bool
     /// The result may depend on evaluations on the thread's stack that have not ended. This is the
     /// level of the outermost of them; `Int.max` if there is none. See `RingPart`.
     let lowest: Int
 
-    /// Takes over the result of an evaluation, and copies what it has collected.
+    /// Takes over the result of an evaluation, and what it has collected.
     init(_ derived: DerivationNode, _ collector: Collector) {
         (self.derived, words) = (derived, collector.outcome.result)
         isInline = collector.outcome.isInline
-        let read = collector.state.collected
-        roots = read.addresses.indices.compactMap { index in
-            read.origins[index].root?.root.map { ($0, collector.state.versions[index]) }
-        }
-        others = Array(zip(read.others, read.otherVersions))
-        isTorn = collector.state.isTorn
+        collector.leaveSet()
+        (reads, versions, isTorn) = (collector.state.collected, collector.state.versions, collector.state.isTorn)
         lowest = collector.isInsideRing ? collector.state.ring!.lowest : .max
     }
 
@@ -144,7 +140,7 @@ extension Collector {
     @usableFromInline
     func noteFailure() {
         state.failures += 1
-        guard outcome.isOnCopies || state.failures >= Self.mostFailures else { return }
+        guard isOnCopies || state.failures >= Self.mostFailures else { return }
         leaveSet()
         use(state.copies ?? DependencyCopies(), of: state.collected.origins)
     }
@@ -158,7 +154,7 @@ extension Collector {
     /// Makes the function run on copies of the roots in `origins`, and of all roots that were
     /// copied before. The functions of derived values that it reads run on the same copies.
     private func use(_ copies: DependencyCopies, of origins: [Origin]) {
-        (state.copies, outcome.isOnCopies) = (copies, true)
+        state.copies = copies
         release(copies.take(origins))
     }
 
@@ -172,35 +168,42 @@ extension Collector {
 
     /// Begins an evaluation that reads `copies`, unless it already has copies of its own.
     func begin(on copies: DependencyCopies) {
-        if !outcome.isOnCopies { (state.copies, outcome.isOnCopies) = (copies, true) }
-        begin(after: .none, watch: nil)
+        if !isOnCopies { state.copies = copies }
+        begin(after: .none)
     }
 
     /// Returns the result of a derived value for a function that runs on copies. The copies keep
-    /// the result; it is not published.
-    func evaluateOnCopies(_ derived: DerivationNode) -> Latch.Words {
+    /// the result.
+    func evaluateOnCopies(_ derived: DerivationNode) -> Present {
         let copies = state.copies!
-        if let kept = copies.result(of: derived) { return note(kept) }
-        var words: Latch.Words?
-        _ = EvaluationStack.current.perform(derived, isOnCopies: true, for: self) { inner in
+        if let kept = copies.result(of: derived) { return Present(unpublished: kept) }
+        return EvaluationStack.current.perform(derived, isOnCopies: true, for: self) { inner in
             inner.begin(on: copies)
             ThreadRecord.withUserCode { derived.run(inner) }
             let result = CopiedResult(derived, inner)
             copies.keep(result)
-            words = note(result)
-            return .none
+            return Present(unpublished: result)
         }
-        return words ?? takeAnswer()
     }
 
-    /// Notes the sources of `result`, and returns the words of the result.
-    func note(_ result: CopiedResult) -> Latch.Words {
-        for (root, version) in result.roots { add(root.address, version, .read(root, isRetained: false)) }
-        for (other, version) in result.others { note(other, version) }
-        if result.isTorn { state.isTorn = true }
+    /// Notes the sources of `result`, which the function has read.
+    func note(_ result: CopiedResult) {
+        note(result.reads, result.versions, isTorn: result.isTorn)
         if result.lowest < .max { enterRing(result.lowest) }
-        return result.words
     }
+
+    /// Notes all that another evaluation has read.
+    func note(_ reads: Collected, _ versions: VersionList, isTorn: Bool) {
+        leaveSet()
+        for (index, address) in reads.addresses.enumerated() {
+            add(address, versions[index], reads.origins[index].unretained)
+        }
+        for (other, version) in zip(reads.others, reads.otherVersions) { note(other, version) }
+        if isTorn { state.isTorn = true }
+    }
+
+    /// Whether the function reads copies of its sources.
+    var isOnCopies: Bool { state.copies != nil }
 
     /// Returns the copy of a root; nil if there is none, or the function does not run on copies.
     func copy(of root: any DerivationRoot) -> DependencyCopy? { state.copies?.copy(of: root) }
@@ -208,8 +211,7 @@ extension Collector {
     /// Ends the use of copies. A thread of the library releases them, since destroying the values
     /// runs user code. (P5)
     func endCopies() {
-        guard outcome.isOnCopies else { return }
-        outcome.isOnCopies = false
+        guard isOnCopies else { return }
         guard isKnownUniquelyReferenced(&state.copies) else { return state.copies = nil }
         release(state.copies.take())
     }

@@ -59,7 +59,6 @@ internal final class NodeStep: @unchecked Sendable {
     let address: UInt
     /// The set of the evaluation that was read.
     let set: DependencySet
-    let words: DependencyWords
     /// The indices that the roots of `set` have among the roots of the evaluation that has read the
     /// derived value.
     let indices: [Int]
@@ -67,6 +66,6 @@ internal final class NodeStep: @unchecked Sendable {
     init(_ node: DerivationNode, _ set: DependencySet, _ indices: [Int]) {
         self.node = node
         address = node.address
-        (self.set, words, self.indices) = (set, set.words, indices)
+        (self.set, self.indices) = (set, indices)
     }
 }

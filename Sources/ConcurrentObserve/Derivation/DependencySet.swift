@@ -13,6 +13,10 @@ public import Synchronization
 /// unchanged after its reads, has read the words of one evaluation. One thread at a time replaces
 /// the evaluation in place. The result stays right for its versions forever, so a reader that finds
 /// these versions present need not look for a later set.
+///
+/// Why an evaluation is not simply an object that replaces the earlier one: a change of a source
+/// must allocate nothing, and a clean read of `k` roots must take at most `1 + k` reads of a
+/// property (Scripts/check-counts.sh, Scripts/bench.sh), which leaves no time for a pin.
 @safe @usableFromInline
 internal final class DependencySet: ManagedBuffer<DependencySet.Header, UInt64> {
     // Any thread may use a set: it has constants, `next` is stored before the set is published, and
@@ -121,10 +125,6 @@ internal final class DependencySet: ManagedBuffer<DependencySet.Header, UInt64> 
     /// The object that contains these words. This struct does not retain it.
     var object: DependencySet { unsafe Self.object(at: UInt(bitPattern: memory)).takeUnretainedValue() }
 
-    // Safe, both: the set is alive.
-    func retain() { _ = unsafe Self.object(at: UInt(bitPattern: memory)).retain() }
-    @inline(never) func release() { unsafe Self.object(at: UInt(bitPattern: memory)).release() }
-
     /// Returns the set whose words are at `address`.
     static func object(at address: UInt) -> Unmanaged<DependencySet> {
         // Safe: callers follow it while the set is kept or pinned.
@@ -214,37 +214,52 @@ extension DependencyWords {
 }
 
 /// An evaluation that is, or was, the present one of a derived value: the words that
-/// `DerivationNode.load()` has copied from the set. The caller retains the derived value.
+/// `DerivationNode.load()` has copied from the set. Or an unpublished result. The caller retains
+/// the derived value.
 @safe internal struct Present: ~Copyable {
     let set: DependencyWords
-    /// The set's sequence after the evaluation was stored; odd if this stands for no evaluation.
+    /// The set's sequence after the evaluation was stored. It is odd if this stands for no
+    /// evaluation, and 0 for an unpublished result.
     let sequence: UInt64
-    /// The version of the result. It grows only if the result differs.
+    /// The version of the result. It grows only if the result differs. The highest number for an
+    /// unpublished result.
     let version: UInt64
     /// The result. The words do not retain what they reference.
     let words: Latch.Words
-    /// Whether this evaluation retains the set, because the derived value does not keep it.
-    let keepsSet: Bool
+    /// A reference to the set, if the derived value does not keep it, or to the unpublished result.
+    /// Nil otherwise: then no reference is counted.
+    private let owner: Unmanaged<AnyObject>?
 
-    /// Makes a value from the words of an evaluation.
-    ///
-    /// - Parameter keepsSet: Whether this value takes over a reference to the set.
-    init(set: DependencyWords, keepsSet: Bool, sequence: UInt64, version: UInt64, words: Latch.Words) {
-        (self.set, self.keepsSet, self.sequence) = (set, keepsSet, sequence)
+    init(set: DependencyWords, sequence: UInt64, version: UInt64, words: Latch.Words, owner: AnyObject? = nil) {
+        (self.set, self.sequence) = (set, sequence)
         (self.version, self.words) = (version, words)
+        unsafe self.owner = owner.map { unsafe .passRetained($0) }
     }
 
     deinit {
-        if keepsSet { set.release() }
+        // Safe: `init` has retained it.
+        if let owner = unsafe owner { unsafe owner.release() }
+    }
+
+    /// A result that only the function which reads the derived value receives.
+    init(unpublished result: CopiedResult) {
+        self.init(set: .none, sequence: 0, version: .max, words: result.words, owner: result)
     }
 
     /// A value that represents no evaluation.
-    static var none: Present {
-        Present(set: .none, keepsSet: false, sequence: 1, version: 0, words: Latch.Words())
-    }
+    static var none: Present { Present(set: .none, sequence: 1, version: 0, words: Latch.Words()) }
 
     /// Whether this stands for no evaluation.
     var isNone: Bool { sequence & 1 == 1 }
+
+    /// The result, if it is not published; else nil.
+    var unpublished: CopiedResult? {
+        // Safe: `init` has retained it.
+        sequence == 0 ? unsafe owner?.takeUnretainedValue() as! CopiedResult? : nil
+    }
+
+    /// Whether this retains its set.
+    var retainsSet: Bool { unsafe owner != nil }
 
     /// Whether `other` is the same evaluation as this one.
     borrowing func isSame(_ other: borrowing Present) -> Bool { set == other.set && sequence == other.sequence }

@@ -98,6 +98,15 @@ extension DerivationNode {
     /// itself retains its sources.
     @inline(__always)
     final func hold(_ held: inout HeldSources) -> Bool { holdSources?(&held) ?? true }
+
+    /// Calls `body` while the sources are retained that a successor references weakly. Returns nil
+    /// if one of them is gone. Then releases them on behalf of `user`.
+    @inline(__always)
+    final func withSources<Result>(for user: AnyObject, _ body: () -> Result) -> Result? {
+        var held = HeldSources()
+        defer { held.release(for: user) }
+        return hold(&held) ? body() : nil
+    }
 }
 
 extension Derived: WeaklyNamed {

@@ -73,9 +73,8 @@ extension DerivationNode {
         if isOther { replaced.set = replace(with: set.object) }
         if !isSame { replaced.announced = publish(words) }
         // Another thread may retire the set, if the derived value does not keep it.
-        let keepsSet = isOther || base.keepsSet
-        if keepsSet { set.retain() }
-        return Present(set: set, keepsSet: keepsSet, sequence: sequence, version: version, words: words)
+        let owner = isOther || base.retainsSet ? set.object : nil
+        return Present(set: set, sequence: sequence, version: version, words: words, owner: owner)
     }
 
     /// Makes `set` the present one. Returns the address of the previous set if the caller must

@@ -7,20 +7,21 @@
 // again. No thread waits for another thread's evaluation, so there is no deadlock. (P25)
 
 extension DerivationNode {
-    /// Returns an evaluation that was current during the call. Returns `none` if `reader` has
-    /// received an answer that is not published.
+    /// Returns an evaluation that was current during the call, or an unpublished result for
+    /// `reader`: see `RingPart`.
     ///
     /// After `mostLosses` commits that failed because another thread was first, the call takes the
     /// present evaluation unchecked. The present evaluation began after the first of these commits,
     /// so during the call. Its snapshot therefore held during the call, even if a source has
     /// changed since. (P22)
+    @inline(__always)
     final func refresh(for reader: Collector? = nil) -> Present {
         var losses = 0
         while true {
             let base = load()
             if losses == Self.mostLosses || !base.isNone && isCurrent(base) { return base }
             let present = evaluate(after: base, for: reader)
-            if !present.isNone || reader?.state.ring?.answer != nil { return present }
+            if !present.isNone { return present }
             losses += 1
         }
     }
@@ -43,36 +44,34 @@ extension DerivationNode {
         return isCurrent
     }
 
-    /// Evaluates the derived value, and publishes the result. Returns `none` if another thread has
-    /// published first, or if `reader` has received the result.
+    /// Evaluates the derived value, and publishes the result, unless the derived value is inside a
+    /// reported ring. Returns `none` if another thread has published first.
     private final func evaluate(after base: borrowing Present, for reader: Collector?) -> Present {
         return EvaluationStack.current.perform(self, for: reader) { collector in
             collect(collector, after: base)
-            if let reader, collector.isInsideRing {
-                reader.answer(CopiedResult(self, collector))
-                return .none
-            }
+            if collector.isInsideRing { return Present(unpublished: CopiedResult(self, collector)) }
             return commit(collector, over: base)
         }
     }
 
-    /// Repeats the function until all values it read were present at one moment. Keeps the result
-    /// of `base` if nothing it read has changed.
+    /// Repeats the function until all values it read were present at one moment. Does not run it if
+    /// nothing that it reads itself has changed: then the result of `base` stays.
     ///
     /// After several failures the function runs on copies, which were present together. Then a run
     /// fails only if it reads a property that has no copy yet, or one that cannot be copied, such
     /// as one of a type that the library does not know. (P25)
     @inline(__always)
     private final func collect(_ collector: Collector, after base: borrowing Present) {
-        collector.begin(after: base, watch: nil)
-        if !collectOnce(collector, after: base) { collectAgain(collector, after: base) }
-    }
-
-    @inline(never)
-    private final func collectAgain(_ collector: Collector, after base: borrowing Present) {
         var failures = 0
         var watch: SelfWatch?
-        repeat {
+        while true {
+            collector.begin(after: base)
+            if !base.isNone, base.set.nodeCount > 0, !collector.isOnCopies, stillReads(base, collector) {
+                collector.outcome.isSame = true
+            } else {
+                ThreadRecord.withUserCode { run(collector) }
+            }
+            if collector.outcome.isSnapshot || collector.isConsistent { break }
             discard(collector)
             if watch?.isHopeless == true {
                 if collector.report(after: base, self) { break }
@@ -81,27 +80,17 @@ extension DerivationNode {
             failures += 1
             collector.endWatch()
             collector.pauseAndRestart()
-            if failures >= Self.suspicious { watch = SelfWatch(self, after: watch?.runs ?? 0) }
-            collector.begin(after: base, watch: watch)
-        } while !collectOnce(collector, after: base)
+            if failures >= Self.suspicious {
+                watch = SelfWatch(self, after: watch?.runs ?? 0)
+                collector.state.watch = watch
+            }
+        }
         collector.endWatch()
     }
 
     /// The number of failures after which a `SelfWatch` checks whether the function sets what it
     /// reads.
     private static var suspicious: Int { 2 }
-
-    /// Runs the function once, unless nothing it read has changed. Returns whether all values read
-    /// were present at one moment.
-    @inline(__always)
-    private final func collectOnce(_ collector: Collector, after base: borrowing Present) -> Bool {
-        if !base.isNone, base.set.nodeCount > 0, !collector.outcome.isOnCopies, stillReads(base, collector) {
-            collector.outcome.isSame = true
-        } else {
-            ThreadRecord.withUserCode { run(collector) }
-        }
-        return collector.outcome.isSnapshot || collector.isConsistent
-    }
 
     final func discard(_ collector: Collector) {
         if !collector.outcome.isSame, !collector.outcome.isInline { discard(collector.outcome.result) }
@@ -126,7 +115,8 @@ extension DerivationNode {
             // The version of another source does not say whether the values behind it have changed.
             guard step != ReadStep.other else { return false }
             let index = ReadStep.nodeIndex(step)
-            return details.nodes[index].node?.note(in: collector) == set.nodeVersion(index)
+            // An unpublished result has no version: then the function has to run.
+            return details.nodes[index].node.map { collector.read($0) { $0.version } } == set.nodeVersion(index)
         }
         if !isSame { collector.restart() }
         return isSame

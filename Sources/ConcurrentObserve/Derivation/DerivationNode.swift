@@ -107,17 +107,6 @@ extension DerivationNode {
 
     final func run(_ collector: Collector) { function(collector) }
 
-    /// Evaluates the derived value if it is not current, and notes in `collector` the sources of
-    /// the evaluation. Returns the version of the result, or the highest number if this version is
-    /// not known.
-    final func note(in collector: Collector) -> UInt64 {
-        let present = refresh(for: collector)
-        // The version is not known: the function has to run.
-        if present.isNone { return .max }
-        collector.note(self, present)
-        return present.version
-    }
-
     /// Returns the roots of one of the derived value's sets, which need not be the present one.
     final func roots(of set: DependencySet) -> [RootReference] {
         if let details = set.details { return details.roots }
@@ -215,7 +204,7 @@ extension DerivationNode {
         // Acquire: pairs with the release in replace(with:).
         let address = present.load(ordering: .acquiring)
         if address & 1 == 0 {
-            let present = Self.evaluation(at: address, keepsSet: false)
+            let present = Self.evaluation(at: address, retainsSet: false)
             if !present.isNone, present.set.isStill(present.sequence) { return present }
         }
         return loadLocked()
@@ -234,17 +223,15 @@ extension DerivationNode {
         // Relaxed: the lock orders the changes.
         let address = present.load(ordering: .relaxed)
         if address == 1 { return .none }
-        let evaluation = Self.evaluation(at: address & ~1, keepsSet: address & 1 == 1)
-        if evaluation.keepsSet { evaluation.set.retain() }
-        return evaluation
+        return Self.evaluation(at: address & ~1, retainsSet: address & 1 == 1)
     }
 
     /// Returns the evaluation in the set whose words are at `address`. It is complete only if its
     /// sequence is even, and the set still has this sequence afterwards.
     ///
-    /// - Parameter keepsSet: Whether the evaluation retains the set.
+    /// - Parameter retainsSet: Whether the evaluation retains the set.
     @inline(__always)
-    private static func evaluation(at address: UInt, keepsSet: Bool) -> Present {
+    private static func evaluation(at address: UInt, retainsSet: Bool) -> Present {
         // Safe: the derived value keeps the set, or the caller holds the lock.
         let set = unsafe DependencyWords(UnsafeMutablePointer(bitPattern: address).unsafelyUnwrapped)
         let sequence = set.sequence
@@ -253,6 +240,7 @@ extension DerivationNode {
             second: UInt(set.word(DependencySet.Place.second))
         )
         let version = set.word(DependencySet.Place.version)
-        return Present(set: set, keepsSet: keepsSet, sequence: sequence, version: version, words: words)
+        let owner = retainsSet ? set.object : nil
+        return Present(set: set, sequence: sequence, version: version, words: words, owner: owner)
     }
 }

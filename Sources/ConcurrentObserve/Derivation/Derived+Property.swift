@@ -53,6 +53,8 @@ extension Derived: ObservableProperty {
         let words = present.words
         if ValueEncoding<Value>.isAlwaysInline { return ValueEncoding<Value>.decode(words) }
         let (set, sequence) = (present.set, present.sequence)
+        // The caller keeps an unpublished result.
+        if sequence == 0 { return ValueEncoding<Value>.copy(words) }
         return ValueEncoding<Value>.copy(words) { set.isStill(sequence) }
     }
 
@@ -64,22 +66,10 @@ extension Derived: ObservableProperty {
     }
 
     @usableFromInline
-    internal func readWords(into collector: Collector) -> Latch.Words { collector.read(self) }
+    internal func readWords(into collector: Collector) -> Latch.Words { collector.read(self) { $0.words } }
 
     @usableFromInline @inline(never)
-    internal func readReference(into collector: Collector) -> Value {
-        if collector.outcome.isOnCopies {
-            // The copies keep what the words reference, or the collector's part in a ring does.
-            return ValueEncoding<Value>.copy(collector.evaluateOnCopies(self))
-        }
-        while true {
-            let present = refresh(for: collector)
-            if present.isNone { return ValueEncoding<Value>.copy(collector.takeAnswer()) }
-            guard let value = copy(of: present) else { continue }
-            collector.note(self, present)
-            return value
-        }
-    }
+    internal func readReference(into collector: Collector) -> Value { collector.read(self, copy) }
 
     /// Begins an observation of the results. Evaluates the function if a source has changed since
     /// it last ran. From then on, each change of a property that the function read last evaluates
@@ -119,10 +109,7 @@ extension Derived: ObservableProperty {
         let keeper = keeper()
         return { observer in
             guard let node = keeper.node else { return nil }
-            var held = HeldSources()
-            let token = node.hold(&held) ? (node as! Derived).attach(observer) : nil
-            held.release(for: keeper)
-            return token
+            return node.withSources(for: keeper) { (node as! Derived).attach(observer) }
         }
     }
 }

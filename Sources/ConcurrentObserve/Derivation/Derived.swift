@@ -33,6 +33,8 @@
 //    with which this one began, `publish` stores the new one (`DependencyWords.store`: odd
 //    sequence, words, even sequence with release). If not, another thread was first, and `refresh`
 //    takes its result or evaluates again. The replaced result and set are retired after the unlock.
+//    A result on copies or inside a reported ring is not published: `Present.unpublished` hands it
+//    to the function that reads it.
 // 5. `attach` makes a `DerivedObservation` for the first observer (`beginObserving`). `begin` links
 //    the roots in a drain loop (`round`), and evaluates again if a root changed before its link.
 //    Then `DerivedResults.attach` registers the user's observer.

@@ -105,17 +105,13 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
         // here may need a derived value that this thread is evaluating, which would then seem to
         // need itself.
         if EvaluationStack.current.isEvaluating { return settleElsewhere() }
-        var held = HeldSources()
-        guard node.hold(&held) else {
-            endSuccessor(node)
-            return held.release(for: self)
+        let isSettled: Void? = node.withSources(for: self) {
+            withResults { results in
+                runLoop(node, results)
+                results.announce(node, cause)
+            }
         }
-        withResults { results in
-            runLoop(node, results)
-            results.announce(node, cause)
-        }
-        held.release(for: self)
-        release(node)
+        if isSettled == nil { endSuccessor(node) } else { release(node) }
     }
 
     /// Called when a root has died, on the thread that has released the root. The observation ends
@@ -123,9 +119,7 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
     /// through the root. (P12)
     override func rootIsGone() {
         guard let successor = keeper.presentSuccessor else { return }
-        var held = HeldSources()
-        if successor.hold(&held) { release(successor) } else { endSuccessor(successor) }
-        held.release(for: self)
+        if successor.withSources(for: self, {}) == nil { endSuccessor(successor) } else { release(successor) }
     }
 }
 

@@ -50,8 +50,8 @@
     ///     evaluated on the same copies.
     ///   - reader: The collector of the function that reads `derived`, if it can take an answer
     ///     that is not published.
-    /// - Returns: The evaluation that `body` returns. `none` if a ring is reported: then the reader
-    ///   has the answer.
+    /// - Returns: The evaluation that `body` returns. If a ring is reported, the unpublished result
+    ///   for the reader.
     @inline(__always)
     func perform(
         _ derived: DerivationNode,
@@ -64,7 +64,9 @@
         if unsafe index == memory.pointee.collectors.count {
             unsafe memory.pointee.collectors.append(.passRetained(Collector()))
         }
-        if isInside(address), enterAgain(derived, isOnCopies, reader) { return .none }
+        if isInside(address), let result = enterAgain(derived, isOnCopies, reader) {
+            return Present(unpublished: result)
+        }
         unsafe memory.pointee.depth = index + 1
         var present = Present.none
         unsafe memory.pointee.collectors[index]._withUnsafeGuaranteedRef { collector in
@@ -103,9 +105,8 @@
     }
 
     /// Decides how to go on when the thread already evaluates `node`. Traps if the derived value
-    /// needs itself. Returns true if a ring is reported: then the reader has the answer, and
-    /// nothing is evaluated. Returns false if the derived value must be evaluated once more, inside
-    /// itself.
+    /// needs itself. Returns the result for the reader if a ring is reported: then nothing is
+    /// evaluated. Returns nil if the derived value must be evaluated once more, inside itself.
     ///
     /// If the values read on the way back were not present together, there may be no ring: the
     /// functions have read a source at different times. The inner evaluation then runs on copies,
@@ -116,10 +117,10 @@
         _ node: DerivationNode,
         _ isOnCopies: Bool,
         _ reader: Collector?
-    ) -> Bool {
+    ) -> CopiedResult? {
         let derived = node.address
         let inside = (0..<depth).filter { collector($0).state.derived == derived }
-        guard let last = inside.last else { return false }
+        guard let last = inside.last else { return nil }
         // The way: the evaluations from the last one of `node` to the function that reads it again.
         // They are of the same copies if each runs on the copies of that function.
         let (way, copies) = ((last..<depth).map(collector), collector(depth - 1).state.copies)
@@ -130,14 +131,14 @@
             // The same member has the error, whichever is read first. If `node` is another one, it
             // is evaluated once more, until the way reaches the member that has the error.
             guard let head = RingPart.head(of: way), let reader else { trapCycle(way, node.place) }
-            if head == derived { reader.close(way, DerivedCycle(way.map { $0.state.place.text }), node) }
-            return head == derived
+            if head != derived { return nil }
+            return reader.close(way, DerivedCycle(way.map { $0.state.place.text }), node)
         }
         // Makes new copies of what the evaluations on the way have read, unless only some of these
         // ran on the reader's copies: then the inner evaluation runs on the same copies. If all
         // did, a source had changed before it was copied, so new copies are needed.
         if !isOnCopies || isOfSame { collector(depth).copyWhat(way) }
-        return false
+        return nil
     }
 
     /// Whether all values read on a way from a derived value back to itself were present together.

@@ -66,13 +66,17 @@ extension Collector {
         return value
     }
 
-    /// Returns the words of a derived value's result. Call it only if the words reference nothing.
-    func read(_ derived: DerivationNode) -> Latch.Words {
-        if outcome.isOnCopies { return evaluateOnCopies(derived) }
-        let present = derived.refresh(for: self)
-        if present.isNone { return takeAnswer() }
-        note(derived, present)
-        return present.words
+    /// Returns what `take` takes from an evaluation of `derived` that is current or on this
+    /// function's copies, and notes that it was read. Tries again with another evaluation if `take`
+    /// returns nil.
+    @inline(__always)
+    func read<Part>(_ derived: DerivationNode, _ take: (borrowing Present) -> Part?) -> Part {
+        while true {
+            let present = isOnCopies ? evaluateOnCopies(derived) : derived.refresh(for: self)
+            guard let part = take(present) else { continue }
+            note(derived, present)
+            return part
+        }
     }
 
     /// Notes a property that `state.followed`, the set of the previous evaluation, does not name
@@ -80,7 +84,7 @@ extension Collector {
     /// `value`.
     @usableFromInline @inline(never)
     func note<Value: Sendable>(property: Observed<Value>, _ value: Value, _ version: UInt64) -> Value {
-        let copy = outcome.isOnCopies ? copy(of: property) : nil
+        let copy = copy(of: property)
         note(property, copy?.version ?? version, isRetained: true)
         return copy.map { ($0.property as! Observed<Value>).value } ?? value
     }
@@ -128,27 +132,15 @@ extension Collector {
         return !outcome.isSame
     }
 
-    /// Stores the result. Every result counts as a change.
+    /// Stores the result, unless it equals the previous one: then it is no change. If `areEqual` is
+    /// nil, every result counts as a change.
     @inlinable @inline(__always)
-    func finish<Value: Sendable>(_ value: Value) {
+    func finish<Value: Sendable>(_ value: Value, _ areEqual: ((Value, Value) -> Bool)? = nil) {
         if outcome.isListing { return }
+        outcome.isInline = ValueEncoding<Value>.isAlwaysInline
         outcome.isSame = false
-        put(value)
-    }
-
-    /// Stores the result, unless it equals the previous one: then it is no change.
-    @inlinable @inline(__always)
-    func finish<Value: Sendable>(_ value: Value, _ areEqual: (Value, Value) -> Bool) {
-        if outcome.isListing { return }
-        outcome.isInline = ValueEncoding<Value>.isAlwaysInline
-        outcome.isSame = outcome.hasBefore && isEqual(value, areEqual)
-        if !outcome.isSame { put(value) }
-    }
-
-    @inlinable @inline(__always)
-    func put<Value: Sendable>(_ value: Value) {
-        outcome.isInline = ValueEncoding<Value>.isAlwaysInline
-        outcome.result = ValueEncoding<Value>.encode(value, mark: mark(of: value))
+        if outcome.hasBefore, let areEqual { outcome.isSame = isEqual(value, areEqual) }
+        if !outcome.isSame { outcome.result = ValueEncoding<Value>.encode(value, mark: mark(of: value)) }
     }
 
     /// Returns the second word of the result: the mark (see `ValueMark`), which is the same for all

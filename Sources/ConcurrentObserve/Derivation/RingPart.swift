@@ -20,15 +20,9 @@ internal final class RingPart {
     /// level of the outermost of them; `Int.max` if there is none. The first evaluation on a thread
     /// has level 0.
     var lowest = Int.max
-    /// The unpublished result of a derived value that this function reads; nil after
-    /// `takeAnswer()`.
-    var answer: CopiedResult?
-    /// The answer that `takeAnswer()` returned last. Until the next call it keeps the objects alive
-    /// that the answer's words reference.
-    var kept: CopiedResult?
 
     /// Returns the address of the ring's member that has the error. Returns nil if no member can
-    /// have it, or if the reader of a member cannot take an answer.
+    /// have it, or if the reader of a member cannot receive an unpublished result.
     static func head(of way: [Collector]) -> UInt? {
         guard way.dropFirst().allSatisfy({ $0.state.hasReader }) else { return nil }
         return way.filter { $0.state.place.reportsRings }.map { $0.state.derived }.min()
@@ -50,13 +44,15 @@ extension Collector {
     }
 
     /// Closes a ring with the error `cycle`: the function of this collector reads the head, which
-    /// this thread is already evaluating. This collector receives all reads on the way, and the
+    /// this thread is already evaluating. This collector receives all reads on the way. Returns the
     /// error as the unpublished result of the head.
     ///
     /// - Parameter way: The evaluations from the head, the first, to this collector's, the last.
-    func close(_ way: [Collector], _ cycle: DerivedCycle, _ head: DerivationNode) {
-        leaveSet()
-        for collector in way where collector !== self { collector.copyReads(to: self) }
+    func close(_ way: [Collector], _ cycle: DerivedCycle, _ head: DerivationNode) -> CopiedResult {
+        for collector in way where collector !== self {
+            collector.leaveSet()
+            note(collector.state.collected, collector.state.versions, isTorn: collector.state.isTorn)
+        }
         for collector in way.dropFirst() { collector.enterRing(way[0].state.level) }
         let ring = way[0].state.ring ?? RingPart()
         way[0].state.ring = ring
@@ -64,30 +60,19 @@ extension Collector {
         // A collector of its own makes the head's function return the error as a value of its type,
         // without the user's code. This is the head's unpublished result.
         let given = Collector()
-        given.give(cycle)
-        head.run(given)
+        given.begin(after: .none)
+        given.run(head, giving: cycle)
         if way[0] !== self { enterRing(way[0].state.level) } else { ring.lowest = min(ring.lowest, state.level) }
-        state.ring!.answer = CopiedResult(head, given)
+        return CopiedResult(head, given)
     }
 
-    /// Makes the next run with this collector return `cycle` as its error, without running the
+    /// Runs the function of `derived`, which returns `cycle` as its error without running the
     /// user's code.
-    private func give(_ cycle: DerivedCycle) {
-        begin(after: .none, watch: nil)
+    private func run(_ derived: DerivationNode, giving cycle: DerivedCycle) {
         let ring = RingPart()
         (ring.cycle, ring.isGiven) = (cycle, true)
         state.ring = ring
-    }
-
-    /// Notes in `other` all that this collector has read so far.
-    private func copyReads(to other: Collector) {
-        leaveSet()
-        let read = state.collected
-        for (index, address) in read.addresses.enumerated() {
-            other.add(address, state.versions[index], .copied(read.origins[index].root!))
-        }
-        for (dependency, version) in zip(read.others, read.otherVersions) { other.note(dependency, version) }
-        if state.isTorn { other.state.isTorn = true }
+        derived.run(self)
     }
 
     /// Notes that the result depends on the evaluation at `level`. Such a result is not compared
@@ -106,23 +91,6 @@ extension Collector {
         outcome.hasBefore = state.base != nil
     }
 
-    /// Receives the unpublished result of a derived value that this function reads. `takeAnswer()`
-    /// then returns its words.
-    func answer(_ result: CopiedResult) {
-        enterRing(result.lowest)
-        state.ring!.answer = result
-    }
-
-    /// Returns the unpublished result of the derived value that was just read inside a ring, and
-    /// adds the sources of that result to this function's reads. The words stay valid until the
-    /// next call.
-    func takeAnswer() -> Latch.Words {
-        leaveSet()
-        let answer = state.ring!.answer!
-        (state.ring!.answer, state.ring!.kept) = (nil, answer)
-        return note(answer)
-    }
-
     /// Ends an evaluation whose function sets, in every run, a property that it reads. The result
     /// is an error, which holds for the present versions of the roots that were read. Returns
     /// whether these versions were present at one moment.
@@ -130,12 +98,9 @@ extension Collector {
         leaveSet()
         let roots = state.collected.origins.compactMap { $0.root?.root }
         endWatch()
-        begin(after: base, watch: nil)
+        begin(after: base)
         for root in roots { note(root, DependencySet.version(at: root.address)) }
-        let ring = RingPart()
-        (ring.cycle, ring.isGiven) = (DerivedCycle([state.place.text]), true)
-        state.ring = ring
-        derived.run(self)
+        run(derived, giving: DerivedCycle([state.place.text]))
         return isConsistent
     }
 }
