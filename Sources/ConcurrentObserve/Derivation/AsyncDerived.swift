@@ -98,15 +98,23 @@ public final class AsyncDerived<Success: Sendable>: ObservableProperty {
     }
 }
 
-/// The runs of one `AsyncDerived`, and the state that they publish.
-private final class AsyncRuns<Success: Sendable>: Sendable {
+/// The runs of one `AsyncDerived`, and the state that they publish. The version of the newest run
+/// decides which run may publish.
+private final class AsyncRuns<Success: Sendable>: @unchecked Sendable {
     struct State: Sendable {
         var result: Result<Success, any Error>?
         var last: Success?
     }
 
     let state = Observed(State())
-    private let newest = NewestRun()
+
+    // Unchecked: `lock` guards the variables.
+    private let lock = Lock()
+    /// The version of the source for the newest run; nil before the first run.
+    private var newest: UInt64?
+    /// The task of the newest run.
+    private var task: Task<Void, Never>?
+    private var hasEnded = false
 
     /// Starts a run for `version` of the source, unless a run for a later version has begun.
     ///
@@ -121,11 +129,11 @@ private final class AsyncRuns<Success: Sendable>: Sendable {
         var overtaken: Task<Void, Never>?
         do throws(Overtaken) {
             if isFirst {
-                _ = try newest.begin(version)
+                _ = try begin(version)
             } else {
                 // Under the state's own lock, so that starts and results come in one order.
                 overtaken = try state.modify { state throws(Overtaken) in
-                    let overtaken = try newest.begin(version)
+                    let overtaken = try begin(version)
                     state.result = nil
                     return overtaken
                 }
@@ -136,79 +144,63 @@ private final class AsyncRuns<Success: Sendable>: Sendable {
         // Under no lock: a task's cancellation handlers are user code. (P5)
         overtaken?.cancel()
         // An observer of the state may have changed the source, and so have started a newer run.
-        guard newest.isNewest(version) else { return }
+        guard isNewest(version) else { return }
         let task = Task(priority: priority) { [weak self] in
             let result: Result<Success, any Error>
             do { result = .success(try await body()) } catch { result = .failure(error) }
             self?.finish(version, result)
         }
-        if !newest.keep(task, version) { task.cancel() }
+        if !keep(task, version) { task.cancel() }
     }
-
-    /// Publishes the result of the run for `version`, unless that run was overtaken.
-    private func finish(_ version: UInt64, _ result: Result<Success, any Error>) {
-        try? state.modify { state throws(Overtaken) in
-            guard newest.isNewest(version) else { throw Overtaken() }
-            state.result = result
-            if case .success(let success) = result { state.last = success }
-        }
-    }
-
-    /// Cancels the present run. No run starts afterwards.
-    func cancel() { newest.end()?.cancel() }
-}
-
-/// Thrown if a later change of the source has started another run, or if the object is gone.
-private struct Overtaken: Error {}
-
-/// The newest run of an `AsyncDerived`: its version decides which run may publish.
-private final class NewestRun: @unchecked Sendable {
-    // Unchecked: `lock` guards the variables.
-    private let lock = Lock()
-    /// The version of the source; nil before the first run.
-    private var version: UInt64?
-    private var task: Task<Void, Never>?
-    private var hasEnded = false
 
     /// Makes the run for `version` the newest one. Throws `Overtaken` if a newer run has begun, or
     /// if no run may begin any more.
     ///
     /// - Returns: The task of the previous run; nil if there is none. The caller must cancel it,
     ///   and hold no lock then.
-    func begin(_ version: UInt64) throws(Overtaken) -> Task<Void, Never>? {
+    private func begin(_ version: UInt64) throws(Overtaken) -> Task<Void, Never>? {
         try lock.withLock { () throws(Overtaken) -> Task<Void, Never>? in
             if hasEnded { throw Overtaken() }
-            if let newer = self.version, newer >= version { throw Overtaken() }
-            defer { task = nil }
-            self.version = version
-            return task
+            if let newer = newest, newer >= version { throw Overtaken() }
+            newest = version
+            return task.take()
         }
     }
 
-    func isNewest(_ version: UInt64) -> Bool {
-        lock.withLock { self.version == version }
+    private func isNewest(_ version: UInt64) -> Bool {
+        lock.withLock { newest == version }
     }
 
     /// Keeps the task of the run for `version`.
     ///
     /// - Returns: False if that run is not the newest any more, or if no run may begin any more.
-    func keep(_ task: Task<Void, Never>, _ version: UInt64) -> Bool {
+    private func keep(_ task: Task<Void, Never>, _ version: UInt64) -> Bool {
         lock.withLock {
-            guard self.version == version, !hasEnded else { return false }
+            guard newest == version, !hasEnded else { return false }
             self.task = task
             return true
         }
     }
 
-    /// Prevents all further runs.
-    ///
-    /// - Returns: The task of the newest run; nil if there is none. The caller must cancel it, and
-    ///   hold no lock then.
-    func end() -> Task<Void, Never>? {
-        lock.withLock {
-            hasEnded = true
-            defer { task = nil }
-            return task
+    /// Publishes the result of the run for `version`, unless that run was overtaken.
+    private func finish(_ version: UInt64, _ result: Result<Success, any Error>) {
+        try? state.modify { state throws(Overtaken) in
+            guard isNewest(version) else { throw Overtaken() }
+            state.result = result
+            if case .success(let success) = result { state.last = success }
         }
     }
+
+    /// Cancels the present run. No run starts afterwards.
+    func cancel() {
+        let task = lock.withLock {
+            hasEnded = true
+            return self.task.take()
+        }
+        // Under no lock: as above.
+        task?.cancel()
+    }
 }
+
+/// Thrown if a later change of the source has started another run, or if the object is gone.
+private struct Overtaken: Error {}
