@@ -139,10 +139,10 @@ extension GroupMembers {
         into collector: Collector,
         _ readEach: () -> Whole.Value
     ) -> Whole.Value {
-        let isOnDrafts = collector.state.copies?.areOfDrafts == true
+        // The evaluation then checks that what was read was present together.
+        if collector.state.copies?.areOfDrafts == true { return readEach() }
         // Safe, all: the caller keeps the group, which keeps the list.
         guard unsafe list.pointee.isComplete else {
-            if isOnDrafts { return readEach() }
             let (value, version) = group.snapshot()
             collector.note(OtherProperty(group), version)
             return value
@@ -151,10 +151,10 @@ extension GroupMembers {
         var wait = Backoff()
         while true {
             let versions = unsafe members.map(\.version)
-            let value = isOnDrafts ? readEach() : group.value
+            let value = group.value
             // Each version only grows, so the values belong to these versions.
             if unsafe zip(members, versions).allSatisfy({ member, version in member.version == version }) {
-                for index in versions.indices where !isOnDrafts {
+                for index in versions.indices {
                     // Every member is an `Observed`.
                     let root = unsafe members[index].property as! any DerivationRoot
                     collector.note(root, versions[index], isRetained: true)
