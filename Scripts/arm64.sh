@@ -195,7 +195,7 @@ END
 echo 'module HeapSize { header "HeapSize.h" export * }' >"$root$sources/Tests/HeapSize/include/module.modulemap"
 program ConcurrentObserveTests "${strict[@]}" "${testing[@]}" -parse-as-library -Onone \
     $(files "$sources/Tests/ConcurrentObserveTests" swift) "$out"/ConcurrentObserve{Inspection,Testing}.o
-# What follows runs even if a test fails.
+# A failure ends the script only after `stress`.
 failed=0
 run ConcurrentObserveTests --filter "/P[0-9][0-9]" || failed=1
 

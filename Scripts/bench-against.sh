@@ -11,7 +11,7 @@
 # each case the medians of N processes (9) in its own unit, and the median, the least and the
 # greatest of the N ratios, this work tree over the other form.
 #
-# Exit codes: 0 measured, 1 wrong usage, 3 anything else went wrong. Times are not judged: the reader
+# Exit codes: 0 measured, 1 wrong usage, 3 anything else went wrong. It judges no time: the reader
 # compares a ratio with its spread.
 set -Eeuo pipefail
 cd "$(dirname "$0")/.."
