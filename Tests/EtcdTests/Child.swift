@@ -21,9 +21,10 @@ final class Child: Sendable {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: "/bin/bash")
         // The first line is the process id, written before the program can write. The shell keeps
-        // no standard output: it ends with the program.
+        // no standard output: it ends with the program. The shell waits until that has ended:
+        // otherwise the system's first process collects it, which may take two seconds.
         let guarded = #"exec 3<&0; (echo $BASHPID; exec "$@" <&3) & exec >&-; wait"#
-        let watched = #"(echo $BASHPID; exec "$@" </dev/null) & exec >&-; cat >/dev/null; kill -9 %1"#
+        let watched = #"(echo $BASHPID; exec "$@" </dev/null) & exec >&-; cat >/dev/null; kill -9 %1; wait"#
         process.arguments = ["-c", ends ? watched : guarded, "bash"] + arguments
         let (input, output) = (Pipe(), Pipe())
         process.standardInput = input
