@@ -15,7 +15,7 @@ final class Awaited<State>: @unchecked Sendable {
 
     private struct Waiter {
         let isOver: (State) -> Bool
-        let continuation: CheckedContinuation<Void, Never>
+        let continuation: CheckedContinuation<Bool, Never>
     }
 
     init(_ state: State) { self.state = state }
@@ -29,45 +29,53 @@ final class Awaited<State>: @unchecked Sendable {
             for number in over.keys { waiters[number] = nil }
             return (result, Array(over.values))
         }
-        for waiter in resumed { waiter.continuation.resume() }
+        for waiter in resumed { waiter.continuation.resume(returning: true) }
         return result
     }
 
     /// Suspends until `isOver` accepts the state, for `limit` at most.
     ///
+    /// - Returns: Whether it has accepted the state, which may have changed since.
     /// - Throws: `CancellationError` once the task is cancelled.
+    @discardableResult
     func wait(
         _ limit: Duration,
         _ clock: some Clock<Duration>,
         until isOver: @escaping @Sendable (State) -> Bool
-    ) async throws {
-        if update({ isOver($0) }) { return }
-        await withTaskGroup { group in
+    ) async throws -> Bool {
+        if update({ isOver($0) }) { return true }
+        let isAccepted = await withTaskGroup { group in
             group.addTask { await self.suspend(until: isOver) }
-            group.addTask { try? await clock.sleep(for: limit) }
-            await group.next()
-            group.cancelAll()
+            group.addTask {
+                try? await clock.sleep(for: limit)
+                return false
+            }
+            defer { group.cancelAll() }
+            return await group.next()!
         }
         try Task.checkCancellation()
+        return isAccepted
     }
 
-    private func suspend(until isOver: @escaping @Sendable (State) -> Bool) async {
+    /// - Returns: False if the task was cancelled first.
+    private func suspend(until isOver: @escaping @Sendable (State) -> Bool) async -> Bool {
         let number = update { _ in
             lastNumber += 1
             return lastNumber
         }
-        await withTaskCancellationHandler {
+        return await withTaskCancellationHandler {
             await withCheckedContinuation { continuation in
-                let waits = lock.withLock {
+                let known: Bool? = lock.withLock {
+                    if isOver(state) { return true }
                     // A cancellation that comes later finds the waiter, since it takes the lock.
-                    if Task.isCancelled || isOver(state) { return false }
+                    if Task.isCancelled { return false }
                     waiters[number] = Waiter(isOver: isOver, continuation: continuation)
-                    return true
+                    return nil
                 }
-                if !waits { continuation.resume() }
+                if let known { continuation.resume(returning: known) }
             }
         } onCancel: {
-            lock.withLock { waiters.removeValue(forKey: number) }?.continuation.resume()
+            lock.withLock { waiters.removeValue(forKey: number) }?.continuation.resume(returning: false)
         }
     }
 }

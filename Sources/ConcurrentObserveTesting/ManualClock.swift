@@ -77,7 +77,8 @@ public final class ManualClock: Clock {
         for sleeper in woken { sleeper.continuation.resume() }
     }
 
-    /// Suspends until at least `count` tasks sleep. A test calls this before it advances the clock.
+    /// Suspends until at least `count` tasks sleep, at one moment. A test calls this before it
+    /// advances the clock.
     ///
     /// - Parameters:
     ///   - count: The smallest number of sleeping tasks to wait for.
@@ -90,9 +91,7 @@ public final class ManualClock: Clock {
         within limit: Duration = .seconds(10),
         sourceLocation: SourceLocation = #_sourceLocation
     ) async throws {
-        try await state.wait(limit, ContinuousClock()) { $0.sleepers.count >= count }
-        let sleepers = sleepers
-        let isSleeping = sleepers >= count
+        let isSleeping = try await state.wait(limit, ContinuousClock()) { $0.sleepers.count >= count }
         try #require(
             isSleeping,
             "\(sleepers) of \(count) tasks sleep after \(limit)",

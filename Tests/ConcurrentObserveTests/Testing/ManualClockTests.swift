@@ -50,6 +50,22 @@ extension Promises.ManualClockTests {
         await #expect(throws: CancellationError.self) { try await cancelled.value }
     }
 
+    @Test("Waiting for a sleep ends with it, although the sleep has ended since")
+    func endedSleep() async throws {
+        let clock = ManualClock()
+        let sleeping = Task {
+            while !Task.isCancelled {
+                let sleep = Task { try await clock.sleep(for: .seconds(1)) }
+                while clock.sleepers == 0 { await Task.yield() }
+                sleep.cancel()
+                _ = await sleep.result
+            }
+        }
+        for _ in 0..<100 { try await clock.whenSleeping() }
+        sleeping.cancel()
+        await sleeping.value
+    }
+
     @Test("Measures the timeout of a first value")
     func first() async throws {
         let (clock, speed) = (ManualClock(), Observed(0))
