@@ -259,6 +259,7 @@ if ["traits", "mutants"].contains(Context.environment["CONCURRENT_OBSERVE_TESTS"
     package.products.removeAll { commands.contains($0.name) }
     package.targets.removeAll { $0.type == .test || commands.contains($0.name) }
     package.targets += [
+        .target(name: "TaskLocalReads", path: "Tests/TaskLocalReads"),
         .testTarget(
             name: "MacrosTests",
             dependencies: [
@@ -308,7 +309,7 @@ if ["traits", "mutants"].contains(Context.environment["CONCURRENT_OBSERVE_TESTS"
         .testTarget(
             name: "TracingTests",
             dependencies: [
-                "ConcurrentObserveTracing", "ConcurrentObserveTesting", "HeapSize",
+                "ConcurrentObserveTracing", "ConcurrentObserveTesting", "HeapSize", "TaskLocalReads",
                 .product(name: "InMemoryTracing", package: "swift-distributed-tracing", condition: tracing),
                 .product(name: "InMemoryLogging", package: "swift-log", condition: tracing),
             ],

@@ -9,6 +9,7 @@ import Foundation
 import InMemoryLogging
 import Logging
 import Synchronization
+import TaskLocalReads
 import Testing
 import Tracing
 
@@ -251,6 +252,24 @@ struct DeliveryContextTests {
         #expect(wrong.entries == expected)
         #expect(destroyed.entries.sorted() == Array(1...6))
         await kept.end()
+    }
+
+    @Test("A delivery looks up only the task-local values of its thread that decide")
+    func lookups() {
+        let property = Observed(0)
+        let token = property.observe(delivery: .serial()) { _ in }
+        func lookups() -> Int {
+            let before = task_local_reads()
+            property.value += 1
+            return task_local_reads() - before
+        }
+        // The change captures two values: the service context, and the logger.
+        #expect(inContext(1) { lookups() } == 2)
+        // The delivery hides the logger of its thread, if there is one.
+        #expect(ServiceContext.withValue(.topLevel) { lookups() } == 3)
+        // Without either, it hides both.
+        #expect(lookups() == 4)
+        token.cancel()
     }
 
     @Test("Without a context nothing is kept for a dropped change of plain bits")

@@ -28,20 +28,24 @@ package final class TaskContext: Sendable {
 
     private init(_ service: ServiceContext?, _ logger: Logger?) { (self.service, self.logger) = (service, logger) }
 
-    /// The context of the calling task; nil if it has none. The default logger does not count: it
-    /// has no label, and swift-log returns it where no other logger is bound. A logger also does
-    /// not count before `prepare()` has returned on one thread.
+    /// The context of the calling task; nil if it has none.
     ///
     /// It runs no user code, so the caller may hold a lock. If it releases the context there,
     /// nothing is destroyed: the task itself keeps the values.
     @usableFromInline
     static var current: TaskContext? {
-        let service = ServiceContext.current
+        let (service, logger) = (ServiceContext.current, currentLogger)
+        return service == nil && logger == nil ? nil : TaskContext(service, logger)
+    }
+
+    /// The logger of the calling task; nil if it has none. The default logger does not count: it
+    /// has no label, and swift-log returns it where no other logger is bound. A logger also does
+    /// not count before `prepare()` has returned on one thread.
+    private static var currentLogger: Logger? {
         // Acquire: pairs with the release in `prepare()`, so swift-log has its default logger.
-        guard isPrepared.load(ordering: .acquiring) else { return service.map { TaskContext($0, nil) } }
+        guard isPrepared.load(ordering: .acquiring) else { return nil }
         let logger = Logger.current
-        if logger.label.isEmpty { return service.map { TaskContext($0, nil) } }
-        return TaskContext(service, logger)
+        return logger.label.isEmpty ? nil : logger
     }
 
     /// The logger that is bound for an event without one, if the delivering thread has one.
@@ -63,7 +67,7 @@ package final class TaskContext: Sendable {
         // Acquire: pairs with the release below.
         if isPrepared.load(ordering: .acquiring) || isPreparing { return }
         $isPreparing.withValue(true) { _ = (Logger.current, noLogger) }
-        // Release: pairs with the acquires in `current` and above.
+        // Release: pairs with the acquires in `currentLogger` and above.
         isPrepared.store(true, ordering: .releasing)
     }
 
@@ -79,10 +83,11 @@ package final class TaskContext: Sendable {
 
     @usableFromInline
     static func bind(_ context: TaskContext?, mayHaveOther: Bool, _ body: () -> Void) {
-        let other = mayHaveOther ? current : nil
-        if context == nil, other == nil { return body() }
+        // Each look at a task-local value takes time: only what decides is looked up.
+        let isHiding = mayHaveOther && context?.logger == nil && currentLogger != nil
+        if context == nil, !isHiding, ServiceContext.current == nil { return body() }
         let service = context?.service
-        guard let logger = context?.logger ?? (other?.logger == nil ? nil : noLogger) else {
+        guard let logger = context?.logger ?? (isHiding ? noLogger : nil) else {
             return ServiceContext.withValue(service, operation: body)
         }
         withLogger(logger) { _ in ServiceContext.withValue(service, operation: body) }
