@@ -29,14 +29,26 @@ public final class StuckCallbackWatch: Sendable {
     private let interval: Duration
     /// Calls a closure on a queue after a pause.
     private let wait: @Sendable (Duration, DispatchQueue, @escaping @Sendable () -> Void) -> Void
+    /// The time by the clock that was passed; nil for the system's, by which the library knows the
+    /// age of each callback.
+    private let time: (@Sendable () -> Duration)?
     private let queue = DispatchQueue(label: "observe-stuck-watch", qos: .utility)
     private let pendingLimit: UInt64
 
     /// The warnings that are not over. Each look passes them on to the next look.
     private struct Known {
-        var stuck: [ObservationReport.ID: ObservationReport] = [:]
+        var stuck: [ObservationReport.ID: Stuck] = [:]
+        /// When a look first saw each callback that runs.
+        var seen: [ObservationReport.ID: Duration] = [:]
         /// The mailboxes that the watch has warned of, with the number of events that waited then.
         var large: [ObservationReport.ID: ObservationReport] = [:]
+    }
+
+    private struct Stuck {
+        let callback: ObservationReport
+        let age: Duration
+
+        var metadata: Logger.Metadata { callback.metadata(age: age) }
     }
 
     /// Begins to watch.
@@ -55,7 +67,7 @@ public final class StuckCallbackWatch: Sendable {
         pendingLimit: Int = 10_000
     ) {
         self.pendingLimit = UInt64(max(1_024, pendingLimit))
-        (self.logger, self.limit, self.interval) = (logger, limit, interval)
+        (self.logger, self.limit, self.interval, time) = (logger, limit, interval, nil)
         wait = { pause, queue, body in
             let (seconds, attoseconds) = pause.components
             let nanoseconds = Int(seconds) * 1_000_000_000 + Int(attoseconds / 1_000_000_000)
@@ -68,7 +80,7 @@ public final class StuckCallbackWatch: Sendable {
     /// advance.
     ///
     /// A task waits for the clock, so a look is late where every thread of the cooperative pool is
-    /// blocked. How long a callback has been running is real time.
+    /// blocked. How long a callback has been running counts from the first look that saw it.
     ///
     /// - Parameters:
     ///   - logger: The logger of the warnings. It is called on the watch's queue.
@@ -76,7 +88,7 @@ public final class StuckCallbackWatch: Sendable {
     ///   - interval: How long to wait between two looks.
     ///   - pendingLimit: How many events may wait in a mailbox before it is warned of: 1,024 at
     ///     least.
-    ///   - clock: The clock that measures the interval.
+    ///   - clock: The clock that measures the interval, and how long callbacks run.
     public init(
         logger: Logger,
         limit: Duration = .seconds(5),
@@ -85,7 +97,9 @@ public final class StuckCallbackWatch: Sendable {
         clock: some Clock<Duration>
     ) {
         self.pendingLimit = UInt64(max(1_024, pendingLimit))
+        let start = clock.now
         (self.logger, self.limit, self.interval) = (logger, limit, interval)
+        time = { start.duration(to: clock.now) }
         wait = { pause, queue, body in
             Task {
                 if pause > .zero { try? await clock.sleep(for: pause) }
@@ -100,7 +114,7 @@ public final class StuckCallbackWatch: Sendable {
         watch.wait(pause, watch.queue) { [weak watch] in
             guard let watch else { return }
             var known = known
-            watch.look(&known.stuck)
+            watch.lookAtCallbacks(&known)
             watch.lookAtMailboxes(&known.large)
             look(again: watch, in: watch.interval, known)
         }
@@ -108,19 +122,26 @@ public final class StuckCallbackWatch: Sendable {
 
     /// Warns of callbacks that have become stuck, and reports those that have returned.
     ///
-    /// - Parameter stuck: The callbacks that were stuck at the last look. The call replaces them by
-    ///   those that are stuck now.
-    private func look(_ stuck: inout [ObservationReport.ID: ObservationReport]) {
-        let running = ConcurrentObserveDiagnostics.callbacks(runningFor: limit)
-        let new = running.filter { stuck[$0.id] == nil }
-        let returned = stuck.values.filter { known in !running.contains { $0.id == known.id } }
-        for callback in new {
-            logger.warning("a callback of \(callback.name) does not return", metadata: callback.metadata)
+    /// - Parameter known: The callbacks that ran at the last look, and those that were stuck. The
+    ///   call replaces them by those of this look.
+    private func lookAtCallbacks(_ known: inout Known) {
+        let (running, now) = (ConcurrentObserveDiagnostics.callbacks(runningFor: .zero), time?())
+        var stuck: [ObservationReport.ID: Stuck] = [:]
+        var seen: [ObservationReport.ID: Duration] = [:]
+        for callback in running {
+            let since = now.map { known.seen[callback.id] ?? $0 }
+            seen[callback.id] = since
+            let age = now.flatMap { now in since.map { now - $0 } } ?? callback.age!
+            if age >= limit { stuck[callback.id] = Stuck(callback: callback, age: age) }
         }
-        for callback in returned {
-            logger.notice("a callback of \(callback.name) has returned at last", metadata: callback.metadata)
+        for callback in running where known.stuck[callback.id] == nil {
+            guard let new = stuck[callback.id] else { continue }
+            logger.warning("a callback of \(callback.name) does not return", metadata: new.metadata)
         }
-        stuck = Dictionary(uniqueKeysWithValues: running.map { ($0.id, $0) })
+        for (id, returned) in known.stuck where stuck[id] == nil {
+            logger.notice("a callback of \(returned.callback.name) has returned at last", metadata: returned.metadata)
+        }
+        (known.stuck, known.seen) = (stuck, seen)
     }
 }
 
@@ -140,7 +161,7 @@ extension StuckCallbackWatch {
         for mailbox in shrunk { known[mailbox.id] = nil }
         for mailbox in grown { known[mailbox.id] = mailbox }
         for mailbox in grown {
-            logger.warning("the mailbox of \(mailbox.name) grows", metadata: mailbox.metadata)
+            logger.warning("the mailbox of \(mailbox.name) grows", metadata: mailbox.metadata(age: nil))
         }
         for mailbox in shrunk {
             logger.notice(
@@ -157,7 +178,8 @@ extension ObservationReport {
 
     fileprivate var pending: UInt64 { counts?.pending ?? 0 }
 
-    fileprivate var metadata: Logger.Metadata {
+    /// - Parameter age: How long the callback has been running; nil for a mailbox.
+    fileprivate func metadata(age: Duration?) -> Logger.Metadata {
         var metadata: Logger.Metadata = [:]
         if let age {
             let (seconds, attoseconds) = age.components

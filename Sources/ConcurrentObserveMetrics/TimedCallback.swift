@@ -14,9 +14,21 @@ extension Timer {
     ///
     /// A callback that is not wrapped is not timed, and costs nothing.
     public func timing<Event>(_ body: @escaping @Sendable (Event) -> Void) -> @Sendable (Event) -> Void {
+        timing(clock: .continuous, body)
+    }
+
+    /// A callback that also records how long each of its calls took, by a clock.
+    ///
+    /// - Parameters:
+    ///   - clock: The clock that measures the calls. Tests pass one that they advance.
+    ///   - body: The callback.
+    public func timing<Event>(
+        clock: some Clock<Duration>,
+        _ body: @escaping @Sendable (Event) -> Void
+    ) -> @Sendable (Event) -> Void {
         { [self] event in
-            let begin = ContinuousClock.now
-            defer { record(begin.duration(to: .now)) }
+            let begin = clock.now
+            defer { record(begin.duration(to: clock.now)) }
             body(event)
         }
     }
@@ -28,9 +40,21 @@ extension Timer {
     public func timing<First, Second>(
         _ body: @escaping @Sendable (First, Second) -> Void
     ) -> @Sendable (First, Second) -> Void {
+        timing(clock: .continuous, body)
+    }
+
+    /// A callback of two parameters that also records how long each of its calls took, by a clock.
+    ///
+    /// - Parameters:
+    ///   - clock: The clock that measures the calls. Tests pass one that they advance.
+    ///   - body: The callback.
+    public func timing<First, Second>(
+        clock: some Clock<Duration>,
+        _ body: @escaping @Sendable (First, Second) -> Void
+    ) -> @Sendable (First, Second) -> Void {
         { [self] first, second in
-            let begin = ContinuousClock.now
-            defer { record(begin.duration(to: .now)) }
+            let begin = clock.now
+            defer { record(begin.duration(to: clock.now)) }
             body(first, second)
         }
     }

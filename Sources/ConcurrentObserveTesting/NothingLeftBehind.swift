@@ -116,8 +116,8 @@ extension Trait where Self == NothingLeftBehind {
     /// retired things that cannot be reclaimed: see ``leavesNothingBehind``, whose limit is ten
     /// seconds.
     ///
-    /// - Parameter limit: How long the end of the test waits until everything is reclaimed that the
-    ///   whole process has retired.
+    /// - Parameter limit: How long, in real time, the end of the test waits until everything is
+    ///   reclaimed that the whole process has retired.
     public static func leavesNothingBehind(within limit: Duration) -> NothingLeftBehind {
         NothingLeftBehind(within: limit)
     }

@@ -18,7 +18,7 @@ import Dispatch
 /// #expect(display.text == "7 miles")
 /// ```
 ///
-/// - Parameter limit: How long to wait.
+/// - Parameter limit: How long to wait, in real time.
 /// - Throws: ``NotQuiet`` at the limit. `CancellationError` once the task is cancelled.
 /// - Precondition: The running test has the trait `leavesNothingBehind`.
 public func whenQuiet(within limit: Duration = .seconds(10)) async throws {
