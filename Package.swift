@@ -368,7 +368,7 @@ if Context.environment["CONCURRENT_OBSERVE_TESTS"] == "etcd" {
         .target(name: "WallClock", path: "Tests/WallClock"),
         .testTarget(
             name: "EtcdTests",
-            dependencies: ["ConcurrentObserveEtcd", "WallClock"] + etcd
+            dependencies: ["ConcurrentObserveEtcd", "ConcurrentObserveTesting", "WallClock"] + etcd
                 + [.product(name: "NIOEmbedded", package: "swift-nio", condition: .when(traits: ["Etcd"]))],
             exclude: ["proxy.py"],
             swiftSettings: settings

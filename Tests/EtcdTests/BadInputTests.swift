@@ -3,39 +3,41 @@
 #if Etcd
 import ConcurrentObserve
 @testable import ConcurrentObserveEtcd
+import ConcurrentObserveTesting
 import Foundation
 import GRPCCore
 import Testing
 
 @Suite("Servers that are not there, not etcd, or not honest", .timeLimit(.minutes(1)))
 struct BadInputTests {
-    /// Runs a mirror that cannot become ready, and checks how often it has tried.
+    /// Runs a mirror that cannot become ready, and checks that it pauses after each attempt.
+    ///
+    /// - Returns: The mirror.
+    @discardableResult
     private func attempts(
-        _ mirror: EtcdMirror<String>,
-        _ metrics: TestMetrics,
+        at url: String,
         expecting code: MirrorError.Code,
         named name: String,
-        atMost most: Int = 20
-    ) async throws {
+        configure: (inout EtcdConfiguration) -> Void = { _ in }
+    ) async throws -> EtcdMirror<String> {
+        let (clock, metrics) = (ManualClock(), TestMetrics())
+        let mirror = EtcdMirror<String>.test("/t/", [url], metrics: metrics, clock: clock, configure: configure)
         try await withMirror(mirror, ready: false) { mirror in
-            try await eventually("\(code)", within: .seconds(5)) { mirror.state.value.error?.code == code }
-            #expect(mirror.state.value.name == name)
-            let before = metrics["ended_sessions_total"]
-            try await Task.sleep(for: .seconds(2))
-            let count = metrics["ended_sessions_total"] - before
-            // Pauses of 125 to 250 ms, or of 250 to 500 where repetition does not cure it.
-            #expect(count <= most, "\(count) attempts in 2 s")
-            try await eventually("another attempt") { metrics["ended_sessions_total"] > before }
-            #expect(mirror.state.value.error?.code == code)
+            for attempt in 1...5 {
+                try await eventually("attempt \(attempt) has failed") {
+                    mirror.isPaused(clock, metrics, after: attempt)
+                }
+                #expect(mirror.state.value.error?.code == code && mirror.state.value.name == name)
+                clock.advance(by: mirror.configuration.backoff.afterFailure)
+            }
         }
+        return mirror
     }
 
     @Test("An endpoint where nothing listens")
     func unreachable() async throws {
-        let metrics = TestMetrics()
         let url = "http://127.0.0.1:\(EtcdCluster.freePorts(1)[0])"
-        let mirror = EtcdMirror<String>.test("/t/", [url], metrics: metrics)
-        try await attempts(mirror, metrics, expecting: .unreachable, named: "connecting")
+        try await attempts(at: url, expecting: .unreachable, named: "connecting")
     }
 
     @Test("A server that accepts connections, and says nothing")
@@ -43,9 +45,9 @@ struct BadInputTests {
         let etcd = try await EtcdCluster()
         let proxy = try Proxy(to: etcd.nodes[0].clientPort)
         try proxy.command("hang")
-        let metrics = TestMetrics()
-        let mirror = EtcdMirror<String>.test("/t/", [proxy.url], metrics: metrics)
-        try await attempts(mirror, metrics, expecting: .unreachable, named: "connecting")
+        try await attempts(at: proxy.url, expecting: .unreachable, named: "connecting") {
+            $0.requestTimeout = .milliseconds(300)
+        }
     }
 
     @Test("No endpoint, or none that is a URL: run() throws", arguments: [[], ["localhost:2379"]])
@@ -92,9 +94,9 @@ struct BadInputTests {
                 try await mirror.waitUntilReady(within: .seconds(5))
                 #expect(mirror.contents.value.entries.count == 25)
             }
-            let metrics = TestMetrics()
-            let small = EtcdMirror<String>.test("/t/", etcd.urls, metrics: metrics) { $0.maximumKeys = 24 }
-            try await attempts(small, metrics, expecting: .tooManyKeys, named: "failed")
+            let small = try await attempts(at: etcd.urls[0], expecting: .tooManyKeys, named: "failed") {
+                $0.maximumKeys = 24
+            }
             #expect(small.contents.value.entries.isEmpty)
         }
     }
@@ -103,9 +105,9 @@ struct BadInputTests {
     func slow() async throws {
         let script = ScriptedServer(rangeDelay: .seconds(10)) { _ in try await Task.sleep(for: .seconds(60)) }
         try await script.run { url in
-            let metrics = TestMetrics()
-            let mirror = EtcdMirror<String>.test("/t/", [url], metrics: metrics)
-            try await attempts(mirror, metrics, expecting: .unreachable, named: "connecting")
+            try await attempts(at: url, expecting: .unreachable, named: "connecting") {
+                $0.requestTimeout = .milliseconds(300)
+            }
         }
     }
 
@@ -143,9 +145,7 @@ struct BadInputTests {
     func samePage() async throws {
         let script = ScriptedServer(repeatsPages: true) { _ in try await Task.sleep(for: .seconds(60)) }
         try await script.run { url in
-            let metrics = TestMetrics()
-            let mirror = EtcdMirror<String>.test("/t/", [url], metrics: metrics)
-            try await attempts(mirror, metrics, expecting: .protocolViolation, named: "connecting")
+            let mirror = try await attempts(at: url, expecting: .protocolViolation, named: "connecting")
             #expect(mirror.contents.value.entries.isEmpty)
         }
     }
@@ -167,9 +167,7 @@ struct BadInputTests {
         let error = RPCError(code: .outOfRange, message: "etcdserver: mvcc: required revision has been compacted")
         let script = ScriptedServer(rangeError: error) { _ in try await Task.sleep(for: .seconds(60)) }
         try await script.run { url in
-            let metrics = TestMetrics()
-            let mirror = EtcdMirror<String>.test("/t/", [url], metrics: metrics)
-            try await attempts(mirror, metrics, expecting: .revisionGone, named: "connecting")
+            try await attempts(at: url, expecting: .revisionGone, named: "connecting")
         }
     }
 
@@ -177,9 +175,7 @@ struct BadInputTests {
     func claims() async throws {
         let script = ScriptedServer(count: 1_000_000) { _ in try await Task.sleep(for: .seconds(60)) }
         try await script.run { url in
-            let metrics = TestMetrics()
-            let mirror = EtcdMirror<String>.test("/t/", [url], metrics: metrics)
-            try await attempts(mirror, metrics, expecting: .tooManyKeys, named: "failed")
+            try await attempts(at: url, expecting: .tooManyKeys, named: "failed")
         }
     }
 
@@ -187,9 +183,7 @@ struct BadInputTests {
     func otherKeys() async throws {
         let script = ScriptedServer(keys: ["/x"]) { _ in try await Task.sleep(for: .seconds(60)) }
         try await script.run { url in
-            let metrics = TestMetrics()
-            let mirror = EtcdMirror<String>.test("/t/", [url], metrics: metrics)
-            try await attempts(mirror, metrics, expecting: .protocolViolation, named: "connecting")
+            let mirror = try await attempts(at: url, expecting: .protocolViolation, named: "connecting")
             #expect(mirror.contents.value.entries.isEmpty)
         }
     }
@@ -216,21 +210,22 @@ struct BadInputTests {
             try await Task.sleep(for: .seconds(60))
         }
         try await script.run { url in
-            let metrics = TestMetrics()
-            let mirror = EtcdMirror<String>.test("/t/", [url], metrics: metrics)
+            let code: MirrorError.Code =
+                switch kind {
+                case 4: .revisionGone
+                case 5: .unreachable
+                default: .protocolViolation
+                }
+            let (clock, metrics) = (ManualClock(), TestMetrics())
+            let mirror = EtcdMirror<String>.test("/t/", [url], metrics: metrics, clock: clock)
             try await withMirror(mirror, ready: false) { mirror in
-                try await Task.sleep(for: .seconds(2))
-                let count = metrics["ended_sessions_total"]
-                #expect(count >= 2 && count <= 25, "\(count) sessions in 2 s")
-                #expect(mirror.contents.value.shown == ["/t/a": Shown(value: "x", revision: 5)])
-                try await eventually("an error") {
-                    let code: MirrorError.Code =
-                        switch kind {
-                        case 4: .revisionGone
-                        case 5: .unreachable
-                        default: .protocolViolation
-                        }
-                    return mirror.state.value.error?.code == code
+                for session in 1...5 {
+                    try await eventually("session \(session) has ended") {
+                        mirror.isPaused(clock, metrics, after: session)
+                    }
+                    #expect(mirror.state.value.error?.code == code)
+                    #expect(mirror.contents.value.shown == ["/t/a": Shown(value: "x", revision: 5)])
+                    clock.advance(by: mirror.configuration.backoff.longest)
                 }
             }
         }

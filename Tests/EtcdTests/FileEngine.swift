@@ -9,15 +9,17 @@ struct FileEngine: MirrorEngine {
     static let name = "file"
     static let keepsHistory = false
     let path: String
+    var clock: any Clock<Duration> = ContinuousClock()
 
     func servers() -> [String] { [path] }
 
     func withSession(at path: String, _ body: @escaping @Sendable (Session) async throws -> Void) async throws {
-        try await body(Session(path: path))
+        try await body(Session(path: path, clock: clock))
     }
 
     struct Session: MirrorSession {
         let path: String
+        let clock: any Clock<Duration>
 
         func list(at revision: Int64?, limit: Int, page: ([MirrorItem]) throws -> Void) async throws -> MirrorMoment {
             let (number, items) = try parse(path)
@@ -27,7 +29,7 @@ struct FileEngine: MirrorEngine {
 
         func watch(from next: Int64, receive: @escaping @Sendable (MirrorMessage) async throws -> Void) async throws {
             try await receive(.started)
-            while try parse(path).0 < next { try await Task.sleep(for: .seconds(1)) }
+            while try parse(path).0 < next { try await clock.sleep(for: .seconds(1)) }
             throw MirrorError(.revisionGone, "there is another file")
         }
 

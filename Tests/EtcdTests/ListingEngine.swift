@@ -3,6 +3,7 @@
 #if Etcd
 import ConcurrentObserve
 import ConcurrentObserveEtcd
+import ConcurrentObserveTesting
 
 /// An engine that keeps no history: it has its present keys, and says that they have changed.
 final class ListingEngine: MirrorEngine {
@@ -10,8 +11,8 @@ final class ListingEngine: MirrorEngine {
     static let keepsHistory = false
 
     struct List: Sendable {
-        let begin: ContinuousClock.Instant
-        let end: ContinuousClock.Instant
+        let begin: ManualClock.Instant
+        let end: ManualClock.Instant
     }
 
     fileprivate struct Data: Sendable {
@@ -25,6 +26,10 @@ final class ListingEngine: MirrorEngine {
         var asked = 0
     }
     private let data = Observed(Data())
+    /// Measures when a list begins and ends.
+    private let clock: ManualClock
+
+    init(clock: ManualClock) { self.clock = clock }
 
     /// - Parameter isHidden: Whether the revision stays what it is, by a defect of the engine's.
     func set(_ values: [MirrorKey: String], isHidden: Bool = false) {
@@ -53,14 +58,15 @@ final class ListingEngine: MirrorEngine {
     func servers() -> [String] { ["here"] }
 
     func withSession(at server: String, _ body: @escaping @Sendable (Session) async throws -> Void) async throws {
-        try await body(Session(data: data))
+        try await body(Session(data: data, clock: clock))
     }
 
     struct Session: MirrorSession {
         fileprivate let data: Observed<Data>
+        fileprivate let clock: ManualClock
 
         func list(at revision: Int64?, limit: Int, page: ([MirrorItem]) throws -> Void) async throws -> MirrorMoment {
-            let begin = ContinuousClock.now
+            let begin = clock.now
             if revision != nil { data.modify { $0.asked += 1 } }
             let isDisturbed = data.modify { data in
                 defer { data.disturbed = max(0, data.disturbed - 1) }
@@ -70,7 +76,7 @@ final class ListingEngine: MirrorEngine {
             let present = data.value
             if let revision, revision != present.revision { throw MirrorError(.revisionGone, "there is no history") }
             try page(Array(present.items.values))
-            data.modify { $0.lists.append(List(begin: begin, end: .now)) }
+            data.modify { $0.lists.append(List(begin: begin, end: clock.now)) }
             return MirrorMoment(revision: present.revision, history: present.history)
         }
 

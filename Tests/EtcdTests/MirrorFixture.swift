@@ -4,6 +4,7 @@
 import ConcurrentObserve
 import ConcurrentObserveCollections
 @testable import ConcurrentObserveEtcd
+import ConcurrentObserveTesting
 import CoreMetrics
 import Foundation
 import Logging
@@ -50,6 +51,32 @@ func eventually(
     while try await !condition() {
         if ContinuousClock.now > deadline { throw TestFailure("not within \(limit): \(what)") }
         try await Task.sleep(for: .milliseconds(5))
+    }
+}
+
+/// Waits for a condition, while a clock advances by a step at a time.
+///
+/// - Parameter sleepers: How many tasks must sleep before a step, one of these numbers: a task that
+///   does not, asks the engine, and no time passes until it has the answer. Empty for any number.
+func eventually(
+    _ what: String,
+    advancing clock: ManualClock,
+    by step: Duration,
+    whileSleeping sleepers: Set<Int> = [],
+    _ condition: () async throws -> Bool
+) async throws {
+    try await eventually(what) {
+        if try await condition() { return true }
+        if sleepers.isEmpty || sleepers.contains(clock.sleepers) { clock.advance(by: step) }
+        return false
+    }
+}
+
+extension EngineMirror {
+    /// Whether so many sessions have ended, and the mirror does nothing before the clock advances:
+    /// what sleeps is the pause before the next session, and the look at the contents' age.
+    func isPaused(_ clock: ManualClock, _ metrics: TestMetrics, after sessions: Int) -> Bool {
+        metrics[engine: Engine.name, "ended_sessions_total"] == sessions && clock.sleepers == 2
     }
 }
 
@@ -116,13 +143,21 @@ extension EtcdMirror where Value == String {
         _ prefix: MirrorKey,
         _ urls: [String],
         metrics: TestMetrics = TestMetrics(),
+        clock: some Clock<Duration> = ContinuousClock(),
         configure: (inout EtcdConfiguration) -> Void = { _ in }
     ) -> EtcdMirror<String> {
         var configuration = EtcdConfiguration.test(urls)
         configure(&configuration)
         var logger = Logger(label: "mirror")
         logger.logLevel = ProcessInfo.processInfo.environment["ETCD_TEST_LOG"] == nil ? .critical : .trace
-        return EtcdMirror(.prefix(prefix), at: configuration, coding: .text, logger: logger, factory: metrics)
+        return EtcdMirror(
+            .prefix(prefix),
+            at: configuration,
+            coding: .text,
+            logger: logger,
+            factory: metrics,
+            clock: clock
+        )
     }
 
     /// Returns how long it takes until the mirror has what a range read of its keys has.

@@ -3,30 +3,35 @@
 #if Etcd
 import ConcurrentObserve
 @testable import ConcurrentObserveEtcd
+import ConcurrentObserveTesting
 import Foundation
 import Testing
 
 @Suite("Certificates and passwords", .timeLimit(.minutes(2)))
 struct SecurityTests {
-    /// Runs a mirror that is refused, and counts its connections.
+    /// Runs a mirror that is refused, and counts its connections: one for each pause.
     private func refused(
-        _ mirror: EtcdMirror<String>,
+        _ prefix: MirrorKey = "/t/",
+        at url: String,
         through proxy: Proxy,
         _ code: MirrorError.Code,
-        _ what: String
+        _ what: String,
+        configure: (inout EtcdConfiguration) -> Void
     ) async throws {
+        let (clock, metrics) = (ManualClock(), TestMetrics())
+        let mirror = EtcdMirror<String>.test(prefix, [url], metrics: metrics, clock: clock, configure: configure)
+        let before = try proxy.accepted()
         try await withMirror(mirror, ready: false) { mirror in
-            try? await eventually("", within: .seconds(5)) { mirror.state.value.error?.code == code }
-            #expect(mirror.state.value.error?.code == code, "\(what): \(mirror.state.value)")
-            #expect(mirror.state.value.name == "failed", "\(what)")
-            #expect(mirror.contents.value.entries.isEmpty)
-            let before = try proxy.accepted()
-            try await Task.sleep(for: .seconds(2))
-            let count = try proxy.accepted() - before
-            // Pauses of 250 to 500 ms.
-            #expect(count <= 9, "\(what): \(count) connections in 2 s")
-            try await eventually("another connection") { try proxy.accepted() > before }
-            #expect(mirror.state.value.error?.code == code, "\(what)")
+            for attempt in 1...4 {
+                try await eventually("\(what): attempt \(attempt) is refused") {
+                    mirror.isPaused(clock, metrics, after: attempt)
+                }
+                #expect(mirror.state.value.error?.code == code, "\(what): \(mirror.state.value)")
+                #expect(mirror.state.value.name == "failed", "\(what)")
+                #expect(mirror.contents.value.entries.isEmpty)
+                #expect(try proxy.accepted() - before == attempt, "\(what)")
+                clock.advance(by: mirror.configuration.backoff.afterFailure)
+            }
         }
     }
 
@@ -49,12 +54,13 @@ struct SecurityTests {
             )
             let proxy = try Proxy(to: etcd.nodes[0].clientPort)
             for host in ["127.0.0.1", "localhost"] {
-                let mirror = EtcdMirror<String>.test("/t/", ["https://\(host):\(proxy.port)"]) {
-                    $0.tls.certificateAuthorities = authority
-                }
+                let url = "https://\(host):\(proxy.port)"
                 if !what.isEmpty {
-                    try await refused(mirror, through: proxy, .untrusted, "\(what), \(host)")
+                    try await refused(at: url, through: proxy, .untrusted, "\(what), \(host)") {
+                        $0.tls.certificateAuthorities = authority
+                    }
                 } else {
+                    let mirror = EtcdMirror<String>.test("/t/", [url]) { $0.tls.certificateAuthorities = authority }
                     try await withMirror(mirror) { mirror in
                         try await mirror.set("1", for: "/t/a")
                         #expect(mirror.contents.value["/t/a"] == "1")
@@ -75,16 +81,16 @@ struct SecurityTests {
         )
         for (etcd, scheme) in [(plain, "https"), (secure, "http")] {
             let proxy = try Proxy(to: etcd.nodes[0].clientPort)
-            let mirror = EtcdMirror<String>.test("/t/", ["\(scheme)://127.0.0.1:\(proxy.port)"]) { $0.tls = tls }
+            let (clock, metrics) = (ManualClock(), TestMetrics())
+            let url = "\(scheme)://127.0.0.1:\(proxy.port)"
+            let mirror = EtcdMirror<String>.test("/t/", [url], metrics: metrics, clock: clock) { $0.tls = tls }
             try await withMirror(mirror, ready: false) { mirror in
-                try await eventually("an error") { mirror.state.value.error != nil }
-                let before = try proxy.accepted()
-                try await Task.sleep(for: .seconds(2))
-                let count = try proxy.accepted() - before
-                // Pauses of 125 to 250 ms, or longer ones.
-                #expect(count <= 17, "\(scheme): \(count) connections in 2 s")
-                try await eventually("another connection") { try proxy.accepted() > before }
-                #expect(!mirror.state.value.isReady)
+                for attempt in 1...4 {
+                    try await eventually("\(scheme): an error") { mirror.isPaused(clock, metrics, after: attempt) }
+                    #expect(mirror.state.value.error != nil && !mirror.state.value.isReady)
+                    #expect(try proxy.accepted() == attempt, "\(scheme)")
+                    clock.advance(by: mirror.configuration.backoff.afterFailure)
+                }
             }
         }
     }
@@ -107,7 +113,7 @@ struct SecurityTests {
             (EtcdConfiguration.TLS(certificateAuthorities: certificates.authority), "no certificate"),
             (foreign, "another authority's"),
         ] {
-            try await refused(.test("/t/", [url]) { $0.tls = tls }, through: proxy, .untrusted, what)
+            try await refused(at: url, through: proxy, .untrusted, what) { $0.tls = tls }
         }
         let missing = EtcdConfiguration.TLS(
             certificateAuthorities: certificates.authority,
@@ -132,7 +138,7 @@ struct SecurityTests {
         try await withMirror(.test("/f/", [url]) { $0.tls = client }) { mirror in
             _ = try await mirror.set("1", for: "/f/a")
         }
-        try await refused(.test("/t/", [url]) { $0.tls = client }, through: proxy, .permissionDenied, "other keys")
+        try await refused(at: url, through: proxy, .permissionDenied, "other keys") { $0.tls = client }
     }
 
     @Test("No credentials, wrong ones, and right ones without the right to these keys")
@@ -143,10 +149,15 @@ struct SecurityTests {
         for (prefix, password, code) in [
             ("/f/", nil, .unauthenticated), ("/f/", "wrong", .unauthenticated), ("/t/", "secret", .permissionDenied),
         ] as [(MirrorKey, String?, MirrorError.Code)] {
-            let mirror = EtcdMirror<String>.test(prefix, [proxy.url]) { configuration in
+            try await refused(
+                prefix,
+                at: proxy.url,
+                through: proxy,
+                code,
+                "\(prefix), \(password ?? "no password")"
+            ) { configuration in
                 if let password { configuration.credentials = .init(name: "flags", password: password) }
             }
-            try await refused(mirror, through: proxy, code, "\(prefix), \(password ?? "no password")")
         }
     }
 
@@ -189,13 +200,14 @@ struct SecurityTests {
         }
         try await withMirror(mirror) { mirror in
             let states = Recording(mirror.state)
-            for index in 0..<3 {
-                try await mirror.set("\(index)", for: "/f/a")
+            try await mirror.set("1", for: "/f/a")
+            for text in ["2", "3"] {
                 // etcd looks for expired simple tokens once a second.
                 try await Task.sleep(for: .milliseconds(isSigned ? 1_600 : 2_600))
+                try await etcd.control("put /f/a others\(text)")
+                try await eventually("the watch goes on") { mirror.contents.value["/f/a"] == "others\(text)" }
+                try await mirror.set(text, for: "/f/a")
             }
-            try await etcd.control("put /f/a others")
-            try await eventually("the watch goes on") { mirror.contents.value["/f/a"] == "others" }
             #expect(metrics["token_renewals_total"] >= 2)
             #expect(metrics["ended_sessions_total"] <= 0)
             #expect(states.values.isEmpty, "\(states.values)")

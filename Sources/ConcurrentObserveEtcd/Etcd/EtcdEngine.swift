@@ -18,25 +18,31 @@ extension EngineMirror where Engine == EtcdEngine {
     ///   - factory: Where the metrics go.
     ///   - label: The properties' label in this library's diagnostics, and the metrics' dimension
     ///     `mirror`.
+    ///   - clock: As in ``init(following:configuration:coding:logger:factory:label:clock:)``. gRPC
+    ///     measures by the system's clock how long a request takes
+    ///     (``MirrorConfiguration/requestTimeout``) and when to ping.
     public convenience init(
         _ range: EtcdRange,
         at configuration: EtcdConfiguration,
         coding: MirrorCoding<Value>,
         logger: Logger = Logger(label: "EtcdMirror"),
         factory: any MetricsFactory = MetricsSystem.factory,
-        label: String = Engine.name
+        label: String = Engine.name,
+        clock: some Clock<Duration> = ContinuousClock()
     ) {
         self.init(
             following: EtcdEngine(
                 range: range,
                 configuration: configuration,
-                metrics: EtcdMetrics(label: label, factory: factory)
+                metrics: EtcdMetrics(label: label, factory: factory),
+                clock: MirrorClock(clock)
             ),
             configuration: configuration.mirror,
             coding: coding,
             logger: logger,
             factory: factory,
-            label: label
+            label: label,
+            clock: clock
         )
     }
 }
@@ -48,6 +54,7 @@ public struct EtcdEngine: MirrorEngine {
     let range: EtcdRange
     let configuration: EtcdConfiguration
     let metrics: EtcdMetrics
+    let clock: MirrorClock
 
     public func servers() throws -> [EtcdEndpoint] {
         guard configuration.pageSize > 0 else {
@@ -82,7 +89,8 @@ public struct EtcdEngine: MirrorEngine {
             connections.cancel()
         }
         try await connection.authenticate()
-        try await body(EtcdSession(range: range, connection: connection, version: try await connection.version()))
+        let version = try await connection.version()
+        try await body(EtcdSession(range: range, connection: connection, version: version, clock: clock))
     }
 }
 

@@ -69,7 +69,7 @@ extension EngineMirror where Engine == EtcdEngine {
                 // Only the change that came first makes another attempt worth it.
                 try await waitForChange(of: key, after: seen)
                 // Mirrors that have received it together do not write together.
-                try await Task.sleep(for: .milliseconds(Int64.random(in: 1...10)))
+                try await clock.sleep(for: .milliseconds(Int64.random(in: 1...10)))
             }
         }
     }

@@ -9,6 +9,7 @@ public struct EtcdSession: MirrorSession {
     let connection: EtcdConnection
     /// nil where it is a secret.
     let version: ServerVersion?
+    let clock: MirrorClock
 
     /// Reads the range of one revision in pages: the first at the revision, or the present one, the
     /// others at the revision of the first.
@@ -86,7 +87,7 @@ public struct EtcdSession: MirrorSession {
             try await writer.write(first)
             try await writer.write(.progress)
             while true {
-                try await Task.sleep(for: configuration.probeInterval)
+                try await clock.sleep(for: configuration.probeInterval)
                 try await writer.write(.progress)
             }
         } receive: { [connection] message in

@@ -9,15 +9,15 @@ extension EngineMirror {
     ///   nothing; `ListAgain` if the engine has lost its data.
     func stayCurrent(_ session: Engine.Session, from first: SynchronisationTarget) async throws {
         let limit = configuration.maximumLag + (Engine.keepsHistory ? .zero : configuration.usedListGap)
-        var lag = LagMachine(limit: limit, position: store.position.value, at: .now)
+        var lag = LagMachine(limit: limit, position: store.position.value, at: clock.now)
         var pause = Duration.milliseconds(10)
         var current = lag.found(first, position: store.position.value)
         while true {
             confirm(session, current, revisions: lag.revisions)
-            if state.value.isReady, !lag.isOverdue(at: .now), current != nil || !isWanted(wanted.value) {
-                let wake = ContinuousClock.now + configuration.probeInterval
+            if state.value.isReady, !lag.isOverdue(at: clock.now), current != nil || !isWanted(wanted.value) {
+                let wake = clock.now + configuration.probeInterval
                 try await sleepUnlessWanted(until: min(wake, lag.deadline ?? wake))
-                if lag.isOverdue(at: .now) { continue }
+                if lag.isOverdue(at: clock.now) { continue }
                 current = lag.found(try await probe(session), position: store.position.value)
                 pause = .milliseconds(10)
             } else {
@@ -26,14 +26,14 @@ extension EngineMirror {
                 if isCurrent { continue }
                 let known = store.snapshot
                 // Observers that take their time are no fault of the watch.
-                if lag.isStalled(at: .now), isPublished(known) {
+                if lag.isStalled(at: clock.now), isPublished(known) {
                     let position = known.position
                     throw MirrorError(
                         .behind,
                         "keys have changed after revision \(position), and the watch brings nothing"
                     )
                 }
-                try await Task.sleep(for: pause)
+                try await clock.sleep(for: pause)
                 pause = min(pause * 2, configuration.probeInterval)
             }
         }
@@ -48,11 +48,12 @@ extension EngineMirror {
         }
         // Lists of an engine without history confirm beside the probes.
         lagProperty.modify { lag in
-            lag = MirrorLag(revisions: revisions, confirmed: [lag.confirmed, confirmed].compactMap(\.self).max())
+            lag.revisions = revisions
+            lag.confirmed = [lag.confirmed, confirmed].compactMap(\.self).max()
         }
         metrics.behindRevisions.set(revisions)
         // A confirmation that is too old proves nothing: the next request asks again.
-        guard let instant, instant.duration(to: .now) < configuration.longestAge else { return }
+        guard let instant, instant.duration(to: clock.now) < configuration.longestAge else { return }
         becomeReady(session)
     }
 
@@ -63,13 +64,13 @@ extension EngineMirror {
     }
 
     private func sleepUnlessWanted(until wake: ContinuousClock.Instant) async throws {
-        try? await wait(for: wanted.readOnly, within: ContinuousClock.now.duration(to: wake), "") { self.isWanted($0) }
+        try? await wait(for: wanted.readOnly, within: clock.now.duration(to: wake), "") { self.isWanted($0) }
         try Task.checkCancellation()
     }
 
     /// Asks for the engine's newest revision.
     private func probe(_ session: Engine.Session) async throws -> SynchronisationTarget {
-        let (begin, position) = (ContinuousClock.now, store.position.value)
+        let (begin, position) = (clock.now, store.position.value)
         let moment = try await withLimit(
             configuration.probeTimeout,
             MirrorError(.unreachable, "a probe was not answered in time")
@@ -85,7 +86,7 @@ extension EngineMirror {
     /// If no key has a later revision than the position, none was set since. If there are as many
     /// keys as at the position, none was deleted, either.
     func look(_ session: Engine.Session) async throws -> (found: SynchronisationTarget, isCurrent: Bool) {
-        let (begin, position) = (ContinuousClock.now, store.position.value)
+        let (begin, position) = (clock.now, store.position.value)
         let summary = try await session.summary()
         let found = try target(of: summary.moment, after: position, at: begin)
         let known = store.snapshot

@@ -10,7 +10,7 @@ extension EngineMirror {
     func listChanges(_ session: Engine.Session) async throws -> Int64 {
         while true {
             if let listed = present.value.listed {
-                try await Task.sleep(until: listed + configuration.usedListGap, clock: .continuous)
+                try await clock.sleep(until: listed + configuration.usedListGap)
             }
             do {
                 let target = try await listPresent(session)
@@ -18,7 +18,7 @@ extension EngineMirror {
                 return target.revision
             } catch let error as MirrorError where error.code == .revisionGone {
                 // Keys have changed between the pages, which is a signal, too.
-                present.modify { $0.listed = .now }
+                present.modify { $0.listed = clock.now }
             }
         }
     }
@@ -43,7 +43,7 @@ extension EngineMirror {
         case .gone: return
         case .different, .lost:
             let time = min(configuration.maximumLag, configuration.comparisonInterval / 2)
-            try await Task.sleep(for: time + configuration.usedListGap)
+            try await clock.sleep(for: time + configuration.usedListGap)
             guard store.snapshot.position == known.position,
                 case .different = try await compare(session, known, at: nil),
                 store.snapshot.position == known.position

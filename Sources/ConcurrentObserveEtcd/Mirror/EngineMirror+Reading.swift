@@ -27,7 +27,7 @@ extension EngineMirror {
         guard known.position > 0, known.records.count <= configuration.maximumKeys else {
             return try await list(session)
         }
-        let begin = ContinuousClock.now
+        let begin = clock.now
         switch try await compare(session, known, at: known.position) {
         case .equal(let moment):
             return SynchronisationTarget(revision: moment.revision, instant: begin)
@@ -48,13 +48,13 @@ extension EngineMirror {
     /// - Throws: `MirrorError` of the code `revisionGone` if a compaction comes between the pages,
     ///   twice.
     func list(_ session: Engine.Session) async throws -> SynchronisationTarget {
-        var begin = ContinuousClock.now
+        var begin = clock.now
         var listed: [MirrorItem] = []
         let moment: MirrorMoment
         do {
             moment = try await session.list(at: nil, limit: configuration.maximumKeys) { listed += $0 }
         } catch let error as MirrorError where error.code == .revisionGone {
-            (begin, listed) = (.now, [])
+            (begin, listed) = (clock.now, [])
             moment = try await session.list(at: nil, limit: configuration.maximumKeys) { listed += $0 }
         }
         try MirrorError.check(moment.revision)
@@ -62,7 +62,7 @@ extension EngineMirror {
         let (changed, malformed) = store.applyList(listed, of: moment)
         present.modify { present in
             present.mustList = false
-            present.listed = .now
+            present.listed = clock.now
         }
         noteMalformed(malformed)
         metrics.lists.increment()

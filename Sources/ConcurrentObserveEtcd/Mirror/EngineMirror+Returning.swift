@@ -15,7 +15,7 @@ extension EngineMirror {
     func waitForHome(_ home: Engine.Server) async throws {
         var generator = SystemRandomNumberGenerator()
         while true {
-            try await Task.sleep(for: configuration.returnPause(using: &generator))
+            try await clock.sleep(for: configuration.returnPause(using: &generator))
             guard await isUsable(home), !Task.isCancelled else { continue }
             await suspend()
             throw ReturnHome()

@@ -54,7 +54,7 @@ extension EngineMirror {
             let round = failures / servers.count
             let pause = configuration.backoff.pause(round: round, isCurable: isCurable, using: &generator)
             isCurable = false
-            try? await Task.sleep(for: pause)
+            try? await clock.sleep(for: pause)
         }
     }
 
@@ -84,8 +84,8 @@ extension EngineMirror {
                 if let error = reason.whenRepeated {
                     // A compaction may come between a list and its watch. A server that reports one
                     // after each list would be asked without a pause.
-                    if let last, last.duration(to: .now) < configuration.backoff.reset { throw error }
-                    last = .now
+                    if let last, last.duration(to: clock.now) < configuration.backoff.reset { throw error }
+                    last = clock.now
                 }
                 metrics.relists.increment()
                 logger.notice("the mirror lists again", metadata: ["reason": "\(reason)"])

@@ -23,7 +23,7 @@ extension EngineMirror {
     /// - Throws: `MirrorError` after the limit: why the mirror is not ready, or `behind` if it is;
     ///   `CancellationError`.
     public func waitUntilCurrent(within limit: Duration) async throws {
-        let now = ContinuousClock.now
+        let now = clock.now
         wanted.modify { $0 = max($0 ?? now, now) }
         try await wait(for: lag, within: limit, "the engine has not confirmed the contents") { lag in
             lag.confirmed.map { $0 >= now } ?? false
@@ -64,8 +64,8 @@ extension EngineMirror {
                 }
                 throw CancellationError()
             }
-            group.addTask { [state] in
-                try await Task.sleep(for: limit)
+            group.addTask { [state, clock] in
+                try await clock.sleep(for: limit)
                 let state = state.value
                 throw MirrorError(
                     state.error?.code ?? .behind,

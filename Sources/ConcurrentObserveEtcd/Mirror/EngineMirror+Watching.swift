@@ -85,7 +85,7 @@ extension EngineMirror {
     private func compareAgain(_ session: Engine.Session) async throws {
         while true {
             // Mirrors that began together do not read together.
-            try await Task.sleep(for: configuration.comparisonInterval * Double.random(in: 0.75...1.25))
+            try await clock.sleep(for: configuration.comparisonInterval * Double.random(in: 0.75...1.25))
             if !Engine.keepsHistory {
                 try await compareWithPresent(session)
                 continue
@@ -111,7 +111,7 @@ extension EngineMirror {
     private func lookBeyond(_ position: Int64, _ session: Engine.Session) async throws {
         guard try await !look(session).isCurrent else { return }
         // Changes may be on their way. Those that come are compared next time.
-        try await Task.sleep(for: min(configuration.maximumLag, configuration.comparisonInterval / 2))
+        try await clock.sleep(for: min(configuration.maximumLag, configuration.comparisonInterval / 2))
         guard store.snapshot.position == position, try await !look(session).isCurrent else { return }
         logger.error("the watch has left out changes", metadata: metadata)
         metrics.divergences.increment()
@@ -125,8 +125,8 @@ extension EngineMirror {
     ) async throws -> Result {
         try await withThrowingTaskGroup(of: Result.self) { group in
             group.addTask { try await body() }
-            group.addTask {
-                try await Task.sleep(for: limit)
+            group.addTask { [clock] in
+                try await clock.sleep(for: limit)
                 throw failure
             }
             defer { group.cancelAll() }

@@ -28,10 +28,11 @@ public final class EngineMirror<Engine: MirrorEngine, Value: Sendable>: Service,
     let store: MirrorStore<Value>
     let logger: Logger
     let metrics: MirrorMetrics
+    let clock: MirrorClock
 
     private let stateProperty: Observed<MirrorState>
 
-    let lagProperty = Observed(MirrorLag())
+    let lagProperty: Observed<MirrorLag>
 
     struct Present: Sendable {
         /// Where changes are written to; nil while there is no session that is ready.
@@ -67,19 +68,26 @@ public final class EngineMirror<Engine: MirrorEngine, Value: Sendable>: Service,
     ///   - factory: Where the metrics go.
     ///   - label: The properties' label in this library's diagnostics, and the metrics' dimension
     ///     `mirror`.
+    ///   - clock: Measures every pause, every limit and the age of the contents: the durations of
+    ///     ``MirrorConfiguration``, and the limits of the waits. What the engine itself waits for
+    ///     is not the mirror's. The instants of ``state`` and ``lag`` count the clock's time from
+    ///     this call on.
     public init(
         following engine: Engine,
         configuration: MirrorConfiguration = MirrorConfiguration(),
         coding: MirrorCoding<Value>,
         logger: Logger = Logger(label: "EngineMirror"),
         factory: any MetricsFactory = MetricsSystem.factory,
-        label: String = Engine.name
+        label: String = Engine.name,
+        clock: some Clock<Duration> = ContinuousClock()
     ) {
         self.engine = engine
+        self.clock = MirrorClock(clock)
         self.configuration = configuration
         self.logger = logger
         store = MirrorStore(coding: coding, label: label)
         stateProperty = Observed(.connecting(nil))
+        lagProperty = Observed(MirrorLag(clock: self.clock))
         metrics = MirrorMetrics(engine: Engine.name, label: label, factory: factory)
     }
 
@@ -116,7 +124,7 @@ public final class EngineMirror<Engine: MirrorEngine, Value: Sendable>: Service,
             guard present.movingFrom != present.number else { return }
             present.session = session
             present.movingFrom = nil
-            present.readySince = present.readySince ?? .now
+            present.readySince = present.readySince ?? clock.now
         }
         guard !stateProperty.value.isReady else { return }
         logger.info("the mirror is ready", metadata: metadata)
@@ -130,7 +138,7 @@ public final class EngineMirror<Engine: MirrorEngine, Value: Sendable>: Service,
         while !Task.isCancelled {
             var pause = configuration.probeInterval
             if let confirmed = present.value.confirmed {
-                let age = confirmed.duration(to: .now)
+                let age = confirmed.duration(to: clock.now)
                 metrics.behindSeconds.set(age / .seconds(1))
                 if age >= configuration.longestAge {
                     expire(confirmed)
@@ -138,7 +146,7 @@ public final class EngineMirror<Engine: MirrorEngine, Value: Sendable>: Service,
                     pause = min(pause, configuration.longestAge - age)
                 }
             }
-            try? await Task.sleep(for: pause)
+            try? await clock.sleep(for: pause)
         }
     }
 
@@ -173,7 +181,7 @@ public final class EngineMirror<Engine: MirrorEngine, Value: Sendable>: Service,
                 present.movingFrom = nil
             }
             if error.code == .behind { present.mustList = true }
-            return (present.confirmed, present.readySince.map { $0.duration(to: .now) } ?? .zero)
+            return (present.confirmed, present.readySince.map { $0.duration(to: clock.now) } ?? .zero)
         }
         let next: MirrorState =
             switch (last, error.isCurable) {

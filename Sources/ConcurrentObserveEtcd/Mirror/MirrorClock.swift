@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+
+#if Etcd
+/// Any clock, as one type. Its instants are those of the system's continuous clock.
+///
+/// Another clock's instants count from the present one: what that clock has shown since then is
+/// added.
+struct MirrorClock: Clock {
+    let minimumResolution: Duration
+    private let present: @Sendable () -> ContinuousClock.Instant
+    private let wait: @Sendable (ContinuousClock.Instant, Duration?) async throws -> Void
+
+    init(_ clock: some Clock<Duration>) {
+        let start = clock.now
+        // The continuous clock keeps its own instants: users compare them with others of it.
+        let origin = start as? ContinuousClock.Instant ?? .now
+        minimumResolution = clock.minimumResolution
+        present = { origin + start.duration(to: clock.now) }
+        wait = { deadline, tolerance in
+            try await clock.sleep(until: start.advanced(by: origin.duration(to: deadline)), tolerance: tolerance)
+        }
+    }
+
+    var now: ContinuousClock.Instant { present() }
+
+    func sleep(until deadline: ContinuousClock.Instant, tolerance: Duration? = nil) async throws {
+        try await wait(deadline, tolerance)
+    }
+}
+#endif
