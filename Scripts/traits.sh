@@ -18,8 +18,8 @@ readonly names="Macros Metrics Logging ServiceLifecycle Configuration Collection
 # The tests of the optional parts, and not the library's own.
 export CONCURRENT_OBSERVE_TESTS=traits
 folder=.build-traits
-# How many seconds the tests of one configuration may take. The longest, etcd's, take three minutes
-# on a quiet machine.
+# How many seconds the tests of one configuration may take. The longest, etcd's, take five minutes
+# on a busy machine.
 readonly limit=900
 
 work=$(mktemp -d)

@@ -44,7 +44,7 @@ private final class Judge: Sendable {
     func watch(_ mirrors: [EtcdMirror<String>]) async {
         while isOn.value {
             for (index, mirror) in mirrors.enumerated() { check(mirror, index) }
-            try? await Task.sleep(for: .milliseconds(100))
+            try? await Task.sleep(for: .milliseconds(50))
         }
     }
 
@@ -85,14 +85,18 @@ struct ClaimTests {
     }
 
     @Test(
-        "Every 100 ms through a series of faults, no mirror that is ready has missed a change for longer than it says"
+        "Every 50 ms through a series of faults, no mirror that is ready has missed a change for longer than it says"
     )
     func claims() async throws {
         let etcd = try await EtcdCluster(nodes: 3)
         let proxies = try etcd.nodes.map { try Proxy(to: $0.clientPort) }
         func configure(_ configuration: inout EtcdConfiguration) {
-            configuration.maximumLag = .seconds(1)
-            configuration.returnInterval = .seconds(2)
+            // Half of the other tests' times: so are the faults' lengths.
+            configuration.requestTimeout = .milliseconds(500)
+            configuration.probeTimeout = .milliseconds(500)
+            configuration.probeInterval = .milliseconds(125)
+            configuration.maximumLag = .milliseconds(500)
+            configuration.returnInterval = .seconds(1)
         }
         // Each has one member; the last has all. All go through the proxies.
         let mirrors =
@@ -107,7 +111,7 @@ struct ClaimTests {
         async let watching: Void = judge.watch(mirrors)
         for index in 0..<Self.faults {
             let victim = index % 3
-            let length = Duration.milliseconds(Int.random(in: 500...5_000))
+            let length = Duration.milliseconds(Int.random(in: 250...2_500))
             switch Fault.allCases[index % Fault.allCases.count] {
             case .stalledWatch:
                 try proxies[victim].command("swallow")
@@ -123,7 +127,7 @@ struct ClaimTests {
                 try proxies[victim].command("drop")
                 try await Task.sleep(for: length)
             case .slow:
-                try proxies[victim].command("delay \(Int.random(in: 20...400))")
+                try proxies[victim].command("delay \(Int.random(in: 10...200))")
                 try await Task.sleep(for: length)
             case .killedMember:
                 etcd.kill(victim)

@@ -24,10 +24,11 @@ struct ClusterTests {
         for mirror in mirrors { try await mirror.waitUntilReady(within: .seconds(15)) }
         let writers = Writers(etcd.urls, "/t/")
         for _ in 0..<2 {
-            try await Task.sleep(for: .seconds(1))
+            try await writers.whenWritten(100)
             let leader = try await etcd.leader()
             etcd.kill(leader)
-            try await Task.sleep(for: .seconds(2))
+            // The others elect a leader before they write again.
+            try await writers.whenWritten(200)
             try etcd.start(leader)
             try await etcd.waitUntilHealthy()
         }
@@ -55,7 +56,7 @@ struct ClusterTests {
         defer { for task in tasks { task.cancel() } }
         for mirror in mirrors { try await mirror.waitUntilReady(within: .seconds(15)) }
         let writers = Writers(etcd.urls, "/t/")
-        try await Task.sleep(for: .seconds(1))
+        try await writers.whenWritten(100)
         let lost = try await TestClient.with(etcd.urls[victim]) { try await $0.status().header.memberID }
         etcd.kill(victim)
         try etcd.wipe(victim)

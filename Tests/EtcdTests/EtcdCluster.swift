@@ -88,6 +88,8 @@ final class EtcdCluster: Sendable {
                 "--initial-cluster", cluster, "--heartbeat-interval", "50", "--election-timeout", "500",
                 // The disk is no part of these tests.
                 "--unsafe-no-fsync", "--log-level", "error",
+                // Neither is what a password costs.
+                "--bcrypt-cost", "4",
             ] + (isNew ? ["--initial-cluster-state", "existing"] : []) + arguments
         )
         children.withLock { $0[index] = child }

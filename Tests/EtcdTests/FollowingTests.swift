@@ -134,7 +134,7 @@ struct FollowingTests {
         let mirror = EtcdMirror<String>.test("/t/", etcd.urls)
         let recorder = Recorder(mirror)
         try await withMirror(mirror) { mirror in
-            try await write(4_000, "/t/", etcd.urls[0])
+            try await write(2_000, "/t/", etcd.urls[0])
             try await TestClient.with(etcd.urls[0]) { client in
                 let last = try await client.put("/t/end", "end")
                 try await mirror.waitUntil(last, within: .seconds(10))

@@ -18,7 +18,7 @@ struct LeaseTests {
         let etcd = try await EtcdCluster()
         try await TestClient.with(etcd.urls[0]) { client in
             try await withMirror(.test("/f/", etcd.urls)) { mirror in
-                let lease = try await client.lease(seconds: 2)
+                let lease = try await client.lease(seconds: 1)
                 let keeper = try Child([
                     "env", "ETCDCTL_API=3", "etcdctl", "--endpoints", etcd.urls[0], "lease", "keep-alive",
                     String(lease, radix: 16),
@@ -26,14 +26,14 @@ struct LeaseTests {
                 _ = await onThread { keeper.readLine() }
                 try await mirror.set("1", for: "/f/a", lease: lease)
                 let property = Recording(mirror.property("/f/a"))
-                try await Task.sleep(for: .seconds(5))
+                try await Task.sleep(for: .milliseconds(2_500))
                 #expect(mirror.contents.value["/f/a"] == "1")
                 let killed = ContinuousClock.now
                 keeper.end()
-                try await eventually("the key is gone", within: .seconds(2) + bound) {
+                try await eventually("the key is gone", within: .seconds(1) + bound) {
                     mirror.contents.value["/f/a"] == nil
                 }
-                #expect(killed.duration(to: .now) >= .milliseconds(500))
+                #expect(killed.duration(to: .now) >= .milliseconds(250))
                 try await eventually("the key's property follows") { !property.values.isEmpty }
                 #expect(property.values == [nil])
             }

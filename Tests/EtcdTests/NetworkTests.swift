@@ -37,7 +37,7 @@ struct NetworkTests {
                 try await eventually("another is ready") { mirrors[(leader + 1) % 3].state.value.isReady }
                 try await mirrors[3].waitUntilReady(within: .seconds(15))
             } else {
-                try await Task.sleep(for: .seconds(3))
+                try await Task.sleep(for: .milliseconds(1_500))
             }
             for index in 0..<3 { try network.heal(index) }
             let healed = ContinuousClock.now

@@ -8,9 +8,10 @@ import Testing
 
 @Suite("Everything breaks while others write", .timeLimit(.minutes(20)))
 struct SoakTests {
-    /// How many transactions at least; `ETCD_TRANSACTIONS` says another number.
+    /// How many transactions at least; `ETCD_TRANSACTIONS` says another number. There are three
+    /// rounds at least: in each, another member is the victim.
     private static let transactions =
-        ProcessInfo.processInfo.environment["ETCD_TRANSACTIONS"].flatMap { Int($0) } ?? 3_000
+        ProcessInfo.processInfo.environment["ETCD_TRANSACTIONS"].flatMap { Int($0) } ?? 1_000
 
     private enum Fault: CaseIterable {
         case killedLeader, stoppedMember, cutOff, hanging, slow, compaction
@@ -35,14 +36,15 @@ struct SoakTests {
         let writers = Writers(etcd.urls, "/t/", tasks: Self.transactions > 10_000 ? 8 : 1)
         var (rounds, compactions) = (0, 0)
         var slowest = Duration.zero
-        while rounds == 0 || writers.count < Self.transactions {
+        while rounds < 3 || writers.count < Self.transactions {
             for fault in Fault.allCases {
                 let victim = (rounds + 1) % 3
                 switch fault {
                 case .killedLeader:
                     let leader = try await etcd.leader()
                     etcd.kill(leader)
-                    try await Task.sleep(for: .seconds(1))
+                    // The others elect a leader before they write again.
+                    try await writers.whenWritten(60)
                     try etcd.start(leader)
                 case .stoppedMember:
                     etcd.send(SIGSTOP, to: victim)
@@ -54,12 +56,13 @@ struct SoakTests {
                     try proxies[victim].command("allow")
                 case .hanging:
                     try proxies[victim].command("hang")
-                    try await Task.sleep(for: .seconds(2))
+                    // Longer than a probe's interval and limit.
+                    try await Task.sleep(for: .milliseconds(1_500))
                     try proxies[victim].command("drop")
                     try proxies[victim].command("allow")
                 case .slow:
                     try proxies[victim].command("delay 20")
-                    try await Task.sleep(for: .seconds(1))
+                    try await Task.sleep(for: .milliseconds(500))
                     try proxies[victim].command("allow")
                 case .compaction:
                     try proxies[victim].command("drop")

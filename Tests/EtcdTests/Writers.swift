@@ -38,6 +38,12 @@ final class Writers: Sendable {
     /// How many transactions were confirmed so far; some more may have been made.
     var count: Int { written.value }
 
+    /// Waits until so many more are confirmed.
+    func whenWritten(_ more: Int) async throws {
+        let target = count + more
+        try await eventually("\(more) more transactions") { count >= target }
+    }
+
     func stop() async -> Int {
         isWriting.value = false
         for task in tasks { await task.value }

@@ -113,11 +113,11 @@ struct WrongServerTests {
         #expect(mirror.state.value.name == "failed")
     }
 
-    @Test("Round trips of 8 s: with limits of 30 s the mirror is ready in its first session, and writes")
+    @Test("Round trips of 6 s: with limits of 30 s the mirror is ready in its first session, and writes")
     func slow() async throws {
         let etcd = try await EtcdCluster()
         let proxy = try Proxy(to: etcd.nodes[0].clientPort)
-        try proxy.command("delay 4000")
+        try proxy.command("delay 3000")
         let metrics = TestMetrics()
         let mirror = EtcdMirror<String>.test("/t/", [proxy.url], metrics: metrics) {
             $0.requestTimeout = .seconds(30)
