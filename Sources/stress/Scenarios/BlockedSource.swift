@@ -55,7 +55,7 @@ extension Scenario {
         ])
 
         // Half of the backlog that all sources share, items on their way, and a hundred a second.
-        let most = 32_768 + 3 * 4_096 + (nanoseconds() - start) / 10_000_000 + 10
+        let most: UInt64 = 32_768 + 3 * 4_096 + 10 + (nanoseconds() - start) / 10_000_000
         let ended = retired.value
         round.check(ended <= most, "P16.blocked-source-pauses", "\(ended) observations ended, \(most) at most expected")
         for _ in 0..<count { gate.signal() }
