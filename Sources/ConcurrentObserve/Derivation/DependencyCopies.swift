@@ -122,11 +122,20 @@ internal final class CopiedResult {
 
     /// Takes over the result of an evaluation, and what it has collected.
     init(_ derived: DerivationNode, _ collector: Collector) {
+        precondition(!collector.outcome.isSame, "ConcurrentObserve: an unpublished result is the published one.")
         (self.derived, words) = (derived, collector.outcome.result)
         isInline = collector.outcome.isInline
         collector.leaveSet()
         (reads, versions, isTorn) = (collector.state.collected, collector.state.versions, collector.state.isTorn)
-        lowest = collector.isInsideRing ? collector.state.ring!.lowest : .max
+        if collector.isInsideRing {
+            lowest = collector.state.ring!.lowest
+        } else if collector.foundCycle != nil, collector.givenCycle == nil {
+            // An outer evaluation of `derived` that has not ended has the error, too. Until then no
+            // result that depends on the error may be published.
+            lowest = EvaluationStack.current.levels(of: derived.address).first { $0 < collector.state.level } ?? .max
+        } else {
+            lowest = .max
+        }
     }
 
     deinit { if !isInline { derived.discard(words) } }

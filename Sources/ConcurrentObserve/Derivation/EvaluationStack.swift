@@ -37,7 +37,7 @@
     // Safe, both: never freed; only the calling thread uses them.
     private var depth: Int { unsafe memory.pointee.depth }
 
-    private func collector(_ index: Int) -> Collector {
+    func collector(_ index: Int) -> Collector {
         unsafe memory.pointee.collectors[index]._withUnsafeGuaranteedRef { $0 }
     }
 
@@ -119,7 +119,7 @@
         _ reader: Collector?
     ) -> CopiedResult? {
         let derived = node.address
-        let inside = (0..<depth).filter { collector($0).state.derived == derived }
+        let inside = levels(of: derived)
         guard let last = inside.last else { return nil }
         // The way: the evaluations from the last one of `node` to the function that reads it again.
         // They are of the same copies if each runs on the copies of that function.
@@ -140,6 +140,10 @@
         if !isOnCopies || isOfSame { collector(depth).copyWhat(way) }
         return nil
     }
+
+    /// The levels at which the thread evaluates the derived value at the address `derived`, the
+    /// outermost first.
+    func levels(of derived: UInt) -> [Int] { (0..<depth).filter { collector($0).state.derived == derived } }
 
     /// Whether all values read on a way from a derived value back to itself were present together.
     private func isRing(_ way: [Collector], _ isOfSameCopies: Bool) -> Bool {

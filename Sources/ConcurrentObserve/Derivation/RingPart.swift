@@ -10,15 +10,17 @@
 /// error as the head's value, and its collector receives all reads on the way. The evaluations
 /// between the head and that function continue, and compute from the error. Their results depend on
 /// an evaluation that has not ended. Therefore each result is handed to its reader, and is not
-/// published. When the head's function returns, the head's result is the error.
+/// published. If the head's function has read such a result when it returns, the head's result is
+/// the error. If it has not, a source has changed on the way, and there is no ring any more.
 internal final class RingPart {
-    /// The error that the derived value has; nil if it is not the head.
+    /// The error that the derived value has if its function reads a result that depends on it; nil
+    /// if it is not the head.
     var cycle: DerivedCycle?
     /// Whether the error is known, so that the user's function need not run.
     var isGiven = false
-    /// This evaluation may depend on evaluations on the stack that have not ended. This is the
-    /// level of the outermost of them; `Int.max` if there is none. The first evaluation on a thread
-    /// has level 0.
+    /// The results that this evaluation has read may depend on evaluations on the stack that have
+    /// not ended. This is the level of the outermost of them; `Int.max` if there is none. The first
+    /// evaluation on a thread has level 0.
     var lowest = Int.max
 
     /// Returns the address of the ring's member that has the error. Returns nil if no member can
@@ -33,8 +35,11 @@ extension Collector {
     /// The error, if it is known before the function runs.
     @usableFromInline var givenCycle: DerivedCycle? { state.ring.flatMap { $0.isGiven ? $0.cycle : nil } }
 
-    /// The error, if the derived value is the head of a ring.
-    @usableFromInline var foundCycle: DerivedCycle? { state.ring?.cycle }
+    /// The error, if the derived value is the head of a ring, and its function has read a result of
+    /// that ring.
+    @usableFromInline var foundCycle: DerivedCycle? {
+        state.ring.flatMap { $0.lowest <= state.level ? $0.cycle : nil }
+    }
 
     /// Whether the result depends on an evaluation further down on the stack, which has not ended.
     /// Such a result is not published. The head's result does not depend on one.
@@ -53,16 +58,22 @@ extension Collector {
             collector.leaveSet()
             note(collector.state.collected, collector.state.versions, isTorn: collector.state.isTorn)
         }
-        for collector in way.dropFirst() { collector.enterRing(way[0].state.level) }
-        let ring = way[0].state.ring ?? RingPart()
-        way[0].state.ring = ring
-        ring.cycle = cycle
+        // If the head is evaluated inside itself, outer evaluations of it may have the error, too.
+        let stack = EvaluationStack.current
+        for level in stack.levels(of: head.address) {
+            let collector = stack.collector(level)
+            let ring = collector.state.ring ?? RingPart()
+            collector.state.ring = ring
+            ring.cycle = cycle
+        }
         // A collector of its own makes the head's function return the error as a value of its type,
         // without the user's code. This is the head's unpublished result.
         let given = Collector()
         given.begin(after: .none)
         given.run(head, giving: cycle)
-        if way[0] !== self { enterRing(way[0].state.level) } else { ring.lowest = min(ring.lowest, state.level) }
+        // Only this function has read what depends on the head. The others on the way have not, and
+        // may not: this one may find that a source has changed, and run again.
+        enterRing(way[0].state.level)
         return CopiedResult(head, given)
     }
 

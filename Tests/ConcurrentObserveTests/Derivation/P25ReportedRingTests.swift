@@ -36,6 +36,13 @@ private struct Ring: Sendable {
     var path: [String]? { cycle(first.value)?.path }
 }
 
+/// An object, as the value of a derived value.
+private final class LivingNumber: Sendable {
+    let number: Int
+    private let life: Life
+    init(number: Int, life: Life) { (self.number, self.life) = (number, life) }
+}
+
 private func cycle(_ result: Result<Int, some Error>) -> DerivedCycle? {
     if case .failure(let error) = result { error as? DerivedCycle } else { nil }
 }
@@ -157,6 +164,45 @@ extension Promises.P25ReportedRingTests {
         #expect(cycle(value.value) != nil && runs.value == before)
         isRestless.value = false
         #expect((try? value.value.get()) == source.value)
+    }
+
+    @Test("P14 P25 A ring that opens while a function of it runs: there is none, and each value is destroyed once")
+    func opensMeanwhile() {
+        let (isClosed, runs, lives) = (Observed(false), Counter(), Lives())
+        let slot = Slot<Derived<Result<Int, any Error>>>()
+        defer { slot.clear() }
+        let first = Derived { get in
+            guard get(isClosed) else { return 0 }
+            _ = get(slot.value!)
+            if runs.increment() == 1 { onAnotherThread { isClosed.value = false } }
+            return 1
+        }
+        let object = Derived { get in LivingNumber(number: get(first), life: lives.make()) }
+        let last = Derived(throwing: { get throws(any Error) in get(object).number })
+        slot.put(last)
+        #expect((try? last.value.get()) == 0)
+        isClosed.value = true
+        #expect((try? last.value.get()) == 0)
+        #expect(runs.value == 1)
+        let kept = object.value
+        #expect(ConcurrentObserveDiagnostics.drain(deadline: .now + .seconds(20)) == .finished)
+        #expect(kept.number == 0 && lives.dead == 0)
+    }
+
+    @Test("P25 A ring that opens while it is evaluated for the first time is no error of its head")
+    func opensAtFirst() {
+        let (isClosed, runs, slot) = (Observed(true), Counter(), Slot<Derived<Result<Int, any Error>>>())
+        defer { slot.clear() }
+        let first = Derived { get in
+            guard get(isClosed) else { return 0 }
+            _ = get(slot.value!)
+            if runs.increment() == 1 { onAnotherThread { isClosed.value = false } }
+            return 1
+        }
+        let last = Derived(throwing: { get throws(any Error) in get(first) })
+        slot.put(last)
+        #expect((try? last.value.get()) == 0)
+        #expect(runs.value == 1)
     }
 
     @Test("P25 Threads that read a ring while it opens and closes find an error or a value, never a trap")
