@@ -88,7 +88,8 @@ public final class StuckCallbackWatch: Sendable {
     ///   - interval: How long to wait between two looks.
     ///   - pendingLimit: How many events may wait in a mailbox before it is warned of: 1,024 at
     ///     least.
-    ///   - clock: The clock that measures the interval, and how long callbacks run.
+    ///   - clock: The clock that measures the interval, and how long callbacks run. It never goes
+    ///     back. If its `sleep` throws, the pause is over.
     public init(
         logger: Logger,
         limit: Duration = .seconds(5),
@@ -125,7 +126,9 @@ public final class StuckCallbackWatch: Sendable {
     /// - Parameter known: The callbacks that ran at the last look, and those that were stuck. The
     ///   call replaces them by those of this look.
     private func lookAtCallbacks(_ known: inout Known) {
-        let (running, now) = (ConcurrentObserveDiagnostics.callbacks(runningFor: .zero), time?())
+        let now = time?()
+        // A clock of the user's measures each callback from the first look that saw it.
+        let running = ConcurrentObserveDiagnostics.callbacks(runningFor: now == nil ? limit : .zero)
         var stuck: [ObservationReport.ID: Stuck] = [:]
         var seen: [ObservationReport.ID: Duration] = [:]
         for callback in running {

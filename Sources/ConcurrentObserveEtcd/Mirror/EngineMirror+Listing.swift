@@ -18,7 +18,8 @@ extension EngineMirror {
                 return target.revision
             } catch let error as MirrorError where error.code == .revisionGone {
                 // Keys have changed between the pages, which is a signal, too.
-                present.modify { $0.listed = clock.now }
+                let now = clock.now
+                present.modify { $0.listed = now }
             }
         }
     }

@@ -60,9 +60,10 @@ extension EngineMirror {
         try MirrorError.check(moment.revision)
         guard listed.count <= configuration.maximumKeys else { throw tooManyKeys(listed.count) }
         let (changed, malformed) = store.applyList(listed, of: moment)
+        let now = clock.now
         present.modify { present in
             present.mustList = false
-            present.listed = clock.now
+            present.listed = now
         }
         noteMalformed(malformed)
         metrics.lists.increment()

@@ -71,7 +71,9 @@ public final class EngineMirror<Engine: MirrorEngine, Value: Sendable>: Service,
     ///   - clock: Measures every pause, every limit and the age of the contents: the durations of
     ///     ``MirrorConfiguration``, and the limits of the waits. What the engine itself waits for
     ///     is not the mirror's. The instants of ``state`` and ``lag`` count the clock's time from
-    ///     this call on.
+    ///     this call on. The clock never goes back. Its `sleep` throws once its task is cancelled,
+    ///     and at no other time: the mirror would not pause. The mirror calls the clock on any
+    ///     thread, under no lock.
     public init(
         following engine: Engine,
         configuration: MirrorConfiguration = MirrorConfiguration(),
@@ -120,11 +122,13 @@ public final class EngineMirror<Engine: MirrorEngine, Value: Sendable>: Service,
     // MARK: - States
 
     func becomeReady(_ session: Engine.Session) {
+        // A user's clock is not called under the property's lock. (P5)
+        let now = clock.now
         present.modify { present in
             guard present.movingFrom != present.number else { return }
             present.session = session
             present.movingFrom = nil
-            present.readySince = present.readySince ?? clock.now
+            present.readySince = present.readySince ?? now
         }
         guard !stateProperty.value.isReady else { return }
         logger.info("the mirror is ready", metadata: metadata)
@@ -174,6 +178,7 @@ public final class EngineMirror<Engine: MirrorEngine, Value: Sendable>: Service,
     ///
     /// - Returns: How long the session had been ready.
     func leave(_ error: MirrorError) -> Duration {
+        let now = clock.now
         let (last, ready): (ContinuousClock.Instant?, Duration) = present.modify { present in
             defer {
                 present.session = nil
@@ -181,7 +186,7 @@ public final class EngineMirror<Engine: MirrorEngine, Value: Sendable>: Service,
                 present.movingFrom = nil
             }
             if error.code == .behind { present.mustList = true }
-            return (present.confirmed, present.readySince.map { $0.duration(to: clock.now) } ?? .zero)
+            return (present.confirmed, present.readySince.map { $0.duration(to: now) } ?? .zero)
         }
         let next: MirrorState =
             switch (last, error.isCurable) {
