@@ -80,10 +80,10 @@ final class KeptSource<Source: Sendable>: Sendable {
     init(_ source: Source) { self.source = source }
 
     var subjects: [EndedSubject] { kept.withLock { $0 } }
-    // Makes a new array each time. `append` might write to memory from which another thread has
-    // read its copy before. The reference counts order the two accesses, but ThreadSanitizer does
-    // not see that.
-    func keep(_ subject: EndedSubject) { kept.withLock { $0 = $0 + [subject] } }
+    // Makes a new array each time. `append`, and `+` when it is optimised, might write to memory
+    // from which another thread has read its copy before. The reference counts order the two
+    // accesses, but ThreadSanitizer does not see that.
+    func keep(_ subject: EndedSubject) { kept.withLock { $0 = Array([$0, [subject]].joined()) } }
 }
 
 /// An observation, and the record of its end.

@@ -124,7 +124,7 @@ extension Mutant {
             .everyBoxedValueIsTakenForInert,
             "value-destruction",
             [.invariant("P5.not-on-another-writer")],
-            .seconds(40)
+            .seconds(120)
         ),
         Mutant(.aBodysErrorPublishesItsValue, "parked-in-modify", [.invariant("P5.throw-publishes-nothing")]),
         Mutant(
