@@ -43,6 +43,20 @@ private final class LivingNumber: Sendable {
     init(number: Int, life: Life) { (self.number, self.life) = (number, life) }
 }
 
+/// A member of a ring that another thread opens while the function runs for the first time.
+private func opening(
+    _ isClosed: Observed<Bool>,
+    _ runs: Counter,
+    _ slot: Slot<Derived<Result<Int, any Error>>>
+) -> Derived<Int> {
+    Derived { get in
+        guard get(isClosed) else { return 0 }
+        _ = get(slot.value!)
+        if runs.increment() == 1 { onAnotherThread { isClosed.value = false } }
+        return 1
+    }
+}
+
 private func cycle(_ result: Result<Int, some Error>) -> DerivedCycle? {
     if case .failure(let error) = result { error as? DerivedCycle } else { nil }
 }
@@ -171,12 +185,7 @@ extension Promises.P25ReportedRingTests {
         let (isClosed, runs, lives) = (Observed(false), Counter(), Lives())
         let slot = Slot<Derived<Result<Int, any Error>>>()
         defer { slot.clear() }
-        let first = Derived { get in
-            guard get(isClosed) else { return 0 }
-            _ = get(slot.value!)
-            if runs.increment() == 1 { onAnotherThread { isClosed.value = false } }
-            return 1
-        }
+        let first = opening(isClosed, runs, slot)
         let object = Derived { get in LivingNumber(number: get(first), life: lives.make()) }
         let last = Derived(throwing: { get throws(any Error) in get(object).number })
         slot.put(last)
@@ -193,16 +202,29 @@ extension Promises.P25ReportedRingTests {
     func opensAtFirst() {
         let (isClosed, runs, slot) = (Observed(true), Counter(), Slot<Derived<Result<Int, any Error>>>())
         defer { slot.clear() }
-        let first = Derived { get in
-            guard get(isClosed) else { return 0 }
-            _ = get(slot.value!)
-            if runs.increment() == 1 { onAnotherThread { isClosed.value = false } }
-            return 1
-        }
+        let first = opening(isClosed, runs, slot)
         let last = Derived(throwing: { get throws(any Error) in get(first) })
         slot.put(last)
         #expect((try? last.value.get()) == 0)
         #expect(runs.value == 1)
+    }
+
+    @Test("P23 P25 A ring whose source changes meanwhile: no value comes from its own error", arguments: 0...5)
+    func settles(changes: Int) {
+        let (source, runs, slot) = (Observed(0), Counter(), Slot<Derived<Result<String, any Error>>>())
+        defer { slot.clear() }
+        let second = Derived { get in
+            _ = get(source)
+            if runs.increment() <= changes { onAnotherThread { source.value += 1 } }
+            return ((try? get(slot.value!).get()) ?? "error,") + "b"
+        }
+        let first = Derived { get in get(source) < 0 ? "" : get(second) + "a" }
+        let head = Derived(throwing: { get throws(any Error) in get(source) < 0 ? "" : get(first) + "c" })
+        slot.put(head)
+        for _ in 0..<2 {
+            #expect((try? head.value.get()) == nil)
+            #expect(second.value == "error,b" && first.value == "error,ba")
+        }
     }
 
     @Test("P25 Threads that read a ring while it opens and closes find an error or a value, never a trap")
