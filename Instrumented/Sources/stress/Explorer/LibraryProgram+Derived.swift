@@ -166,6 +166,22 @@ extension LibraryProgram {
         { $0.end() }
     )
 
+    /// The ring of two derived values is open before its evaluation has ended. Then neither has an
+    /// error. Only the one that cannot have it reads the source. (P22, P25)
+    static let deriveRingOpens = LibraryProgram(
+        "derive-ring-opens",
+        "two derived values, which need each other until a source is set, read by two threads",
+        in: openingRing,
+        ["read X": { $0.x.read() }],
+        ["open": { $0.y.set(1) }, "read Y": { $0.y.read { $0 == 10 } }],
+        rest: { run in
+            run.y.checkRest(10, isObserved: false)
+            let value = run.x.read()!
+            run.x.check((try? value.get()) == 10, "P22.current", "at rest X is \(value), and there is no ring")
+        },
+        { $0.end() }
+    )
+
     @Sendable private static func cross(_ backend: LibraryBackend) -> RingRun<Int> {
         let (side, y) = (Observed(0), Shared<Derived<Int>?>(nil))
         let x = Derived { get in get(side) == 0 ? get(y.content!) + 1 : 10 }
@@ -181,6 +197,14 @@ extension LibraryProgram {
         y.content = Derived { get in (try? get(x).get()) ?? -1 }
         let isPossible = { (value: Result<Int, DerivedCycle>) in (try? value.get()).map { $0 == 10 } ?? true }
         return RingRun(backend, [isClosed, number], x, y, isPossibleX: isPossible, isPossibleY: [10, -1].contains)
+    }
+
+    @Sendable private static func openingRing(_ backend: LibraryBackend) -> RingRun<Result<Int, DerivedCycle>> {
+        let (isOpen, y) = (Observed(0), Shared<Derived<Int>?>(nil))
+        let x = Derived(throwing: { get throws(DerivedCycle) in get(y.content!) })
+        y.content = Derived { get in get(isOpen) == 1 ? 10 : (try? get(x).get()) ?? -1 }
+        let isPossible = { (value: Result<Int, DerivedCycle>) in (try? value.get()).map { $0 == 10 } ?? true }
+        return RingRun(backend, [isOpen], x, y, isPossibleX: isPossible, isPossibleY: [10, -1].contains)
     }
 }
 

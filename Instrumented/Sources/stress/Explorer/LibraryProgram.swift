@@ -70,7 +70,7 @@ struct LibraryProgram: Sendable {
         commitCommit, commitRead, commitSnapshot, commitReading, commitCommitRead, commitModify, commitObserve,
         commitDeath, commitRemove, commitRelink, pairCommits, pairCancel,
         deriveReadSet, deriveReadRead, deriveObserveSet, deriveSetSet, deriveShapeSet, deriveCancelSet, deriveCommit,
-        deriveCommitRead, deriveCopies, deriveCopiesNew, deriveCopiesTwice, deriveCross, deriveRing,
+        deriveCommitRead, deriveCopies, deriveCopiesNew, deriveCopiesTwice, deriveCross, deriveRing, deriveRingOpens,
         deriveSourceDeath, deriveKeepSet, deriveDeathSet,
         refusedCancel, exitNotify,
     ]
