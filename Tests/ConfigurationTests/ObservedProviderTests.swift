@@ -185,7 +185,8 @@ struct ConfigFollowerTests {
             _ = try await strings.first { $0 == [] }
             group.cancelAll()
         }
-        #expect(texts.observationCount == 0)
+        // The reader iterates in a task of its own, and cancels it without waiting for its end.
+        while texts.observationCount > 0 { await Task.yield() }
     }
 
     @Test("An equal value is no change")
