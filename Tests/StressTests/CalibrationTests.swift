@@ -21,10 +21,11 @@ struct CalibrationTests {
         let orderings = Set(litmus.map { String($0.1) })
         let suites = try Sources.texts(in: "../Tests/ConcurrentObserveTests").joined()
         let tests = Set(suites.matches(of: /@Test\("([^"]+)"/).map { String($0.1) })
+        let names: [(KeyPath<KnownDefect, KnownDefect.Statement>, Set<String>)] = [
+            (\.seeded, bugs), (\.models, rules), (\.litmus, orderings), (\.tests, tests),
+        ]
         return defects.flatMap { defect in
-            defect.seeded.names.filter { !bugs.contains($0) } + defect.models.names.filter { !rules.contains($0) }
-                + defect.litmus.names.filter { !orderings.contains($0) }
-                + defect.tests.names.filter { !tests.contains($0) }
+            names.flatMap { statement, existing in defect[keyPath: statement].names.filter { !existing.contains($0) } }
         }
     }
 

@@ -53,7 +53,9 @@ extension Promises.P25FollowedTests {
         let car = Observed(first)
         let sum = Derived { get in
             let car = get.follow(car)
-            return car.number + car.engine.rpm + (car.spare?.rpm ?? 0) + car.engines.reduce(0) { $0 + $1.rpm }
+            let spare: Int? = car.spare?.rpm
+            let engines: [Int] = car.engines.map { $0.rpm }
+            return car.number + car.engine.rpm + (spare ?? 0) + engines.reduce(0, +)
         }
         let received = ReceivedChanges<Int>()
         let token = sum.observe(received)
