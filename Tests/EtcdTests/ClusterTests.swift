@@ -62,6 +62,9 @@ struct ClusterTests {
         try etcd.wipe(victim)
         try await eventually("stale") { mirrors[0].state.value.name == "stale" }
         try await mirrors[1].waitUntilReady(within: .seconds(15))
+        // The others elect a leader before they write again. Until then they drop the removal of a
+        // member, and etcdctl gets no answer.
+        try await writers.whenWritten(200)
         try await etcd.joinAnew(victim, inPlaceOf: lost)
         try await etcd.waitUntilHealthy()
         for mirror in mirrors { try await mirror.waitUntilReady(within: .seconds(10)) }

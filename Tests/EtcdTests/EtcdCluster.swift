@@ -147,8 +147,12 @@ final class EtcdCluster: Sendable {
             if let chain = tls.certificateChain { arguments += ["--cert", chain, "--key", tls.privateKey!] }
         }
         if let password = rootPassword.withLock({ $0 }) { arguments += ["--user", "root:\(password)"] }
-        let child = try Child(arguments + command.split(separator: " ").map(String.init))
-        guard await onThread({ child.readLine() }) != nil else { throw TestFailure("etcdctl \(command) fails") }
+        // Its last line says whether it has succeeded.
+        let shell = ["bash", "-c", #"if "$@" 2>&1; then echo done; fi"#, "bash"]
+        let child = try Child(shell + arguments + command.split(separator: " ").map(String.init))
+        var output: [String] = []
+        while let line = await onThread({ child.readLine() }) { output.append(line) }
+        guard output.last == "done" else { throw TestFailure("etcdctl \(command) fails: \(output)") }
     }
 
     /// Enables authentication, with a user who may read and write a prefix; the password is
