@@ -363,8 +363,8 @@ check_variants() {
 
 verdict=0
 make_client "$work/client" ConcurrentObserve "$checkout"
-# Where the examples are built, with the library in the same way.
-client="$(build_client "$work/client" --scratch-path "$checkout/.build/examples")"
+# In the checkout's own folder, whose release build has the library in the same way.
+client="$(build_client "$work/client" --scratch-path "$checkout/.build")"
 check_walk "$client" || verdict=1
 check_property "$client" || verdict=1
 

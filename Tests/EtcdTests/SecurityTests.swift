@@ -203,8 +203,8 @@ struct SecurityTests {
             let states = Recording(mirror.state)
             try await mirror.set("1", for: "/f/a")
             for text in ["2", "3"] {
-                // etcd looks for expired simple tokens once a second. A signed token's end is a whole
-                // second, so a token of one second may be valid for almost two.
+                // etcd looks for expired simple tokens once a second. A signed token's end is a
+                // whole second, so a token of one second may be valid for almost two.
                 try await Task.sleep(for: .milliseconds(2_600))
                 try await etcd.control("put /f/a others\(text)")
                 try await eventually("the watch goes on") { mirror.contents.value["/f/a"] == "others\(text)" }
