@@ -75,6 +75,7 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant(.aResultOfCopiesIsNotKept, "derive-copies-twice", "P24.once-on-copies"),
         ExplorerMutant(.anEvaluationHoldsALock, "derive-cross", "progress.deadlock"),
         ExplorerMutant(.aMixtureIsTakenForARing, "derive-cross", "crash"),
+        ExplorerMutant(.aValueComesFromItsOwnError, "derive-ring-copies", "P23.no-mixture"),
         ExplorerMutant(.anErrorOfNoRingStays, "derive-ring-opens", "P22.current"),
         ExplorerMutant(.aRingsResultIsPublished, "derive-ring", "P22.current", "P23.no-mixture"),
         // Tables

@@ -182,6 +182,23 @@ extension LibraryProgram {
         { $0.end() }
     )
 
+    /// A source of both members changes while the ring is evaluated, so that its head is evaluated
+    /// once more inside itself, on copies. (P23, P25)
+    static let deriveRingCopies = LibraryProgram(
+        "derive-ring-copies",
+        "two derived values, which need each other, read against two changes of a source of both",
+        in: copiedRing,
+        ["read X": { $0.x.read() }],
+        ["set 1": { $0.x.set(1) }],
+        ["set 2": { $0.x.set(2) }],
+        rest: { run in
+            run.y.checkRest(-1, isObserved: false)
+            let value = run.x.read()!
+            run.x.check((try? value.get()) == nil, "P22.current", "at rest X is \(value), which needs itself")
+        },
+        { $0.end() }
+    )
+
     @Sendable private static func cross(_ backend: LibraryBackend) -> RingRun<Int> {
         let (side, y) = (Observed(0), Shared<Derived<Int>?>(nil))
         let x = Derived { get in get(side) == 0 ? get(y.content!) + 1 : 10 }
@@ -197,6 +214,14 @@ extension LibraryProgram {
         y.content = Derived { get in (try? get(x).get()) ?? -1 }
         let isPossible = { (value: Result<Int, DerivedCycle>) in (try? value.get()).map { $0 == 10 } ?? true }
         return RingRun(backend, [isClosed, number], x, y, isPossibleX: isPossible, isPossibleY: [10, -1].contains)
+    }
+
+    @Sendable private static func copiedRing(_ backend: LibraryBackend) -> RingRun<Result<Int, DerivedCycle>> {
+        let (number, y) = (Observed(0), Shared<Derived<Int>?>(nil))
+        let x = Derived(throwing: { get throws(DerivedCycle) in get(number) < 0 ? 0 : get(y.content!) })
+        y.content = Derived { get in get(number) < 0 ? 0 : (try? get(x).get()) ?? -1 }
+        let isPossible = { (value: Result<Int, DerivedCycle>) in (try? value.get()) == nil }
+        return RingRun(backend, [number], x, y, isPossibleX: isPossible, isPossibleY: [-1].contains)
     }
 
     @Sendable private static func openingRing(_ backend: LibraryBackend) -> RingRun<Result<Int, DerivedCycle>> {
