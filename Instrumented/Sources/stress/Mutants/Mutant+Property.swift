@@ -123,8 +123,7 @@ extension Mutant {
         Mutant(
             .everyBoxedValueIsTakenForInert,
             "value-destruction",
-            [.invariant("P5.not-on-another-writer")],
-            .seconds(120)
+            [.invariant("P5.not-on-another-writer"), .invariant("P5.not-on-the-reclamation-thread")]
         ),
         Mutant(.aBodysErrorPublishesItsValue, "parked-in-modify", [.invariant("P5.throw-publishes-nothing")]),
         Mutant(
