@@ -28,12 +28,13 @@ enum EngineFigures {
             ]
             lines.append("| \(columns.joined(separator: " | ")) |")
         }
-        for engine in Kill.Engine.allCases {
-            let absent = report.kills.filter { $0.engine == engine && $0.verdict == .absent }.compactMap(\.mutant)
-            if absent.isEmpty { continue }
-            let names = Set(absent).sorted().map { "*\($0)*" }.joined(separator: ", ")
-            lines += ["", "Not in the backend of the engine \(engine.title): \(names)."]
+        // A table: its lines may be as wide as they need.
+        let absent = Kill.Engine.allCases.compactMap { engine -> String? in
+            let names = report.kills.filter { $0.engine == engine && $0.verdict == .absent }.compactMap(\.mutant)
+            if names.isEmpty { return nil }
+            return "| \(engine.title) | \(Set(names).sorted().map { "*\($0)*" }.joined(separator: ", ")) |"
         }
+        if !absent.isEmpty { lines += ["", "| engine | not in its backend |", "| --- | --- |"] + absent }
         if let trials = report.trials { lines += calibration(Calibration(report.kills, trials)) }
         return lines.joined(separator: "\n") + "\n"
     }
