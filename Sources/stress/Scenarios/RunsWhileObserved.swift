@@ -65,10 +65,17 @@ private final class RunWitness: Sendable {
         property.observe { _ in checkUserCode("callback") }
     }
 
-    /// Waits for the end of the last run. Then observes repeatedly, and waits for the run of each
-    /// observation. Every observation but the first may begin while the previous run is ending.
+    /// Waits for the end of the last run. Then observes repeatedly, and cancels at once: the
+    /// observer may have departed before its run waits for a departure. Then observes repeatedly,
+    /// and waits for the run of each observation. Every observation but the first may begin while
+    /// the previous run is ending.
     func settle() {
         wait(for: 0, "P24.run-ends", "there is no observer, and a run goes on")
+        for _ in 0..<20 where round.violations.isEmpty {
+            observe().cancel()
+            usleep(1_000)
+            wait(for: 0, "P24.run-ends", "the observer departed at once, and a run goes on")
+        }
         for _ in 0..<20 where round.violations.isEmpty {
             let token = observe()
             wait(for: 1, "P24.run-begins", "there is an observer, and no run begins")
