@@ -65,23 +65,32 @@ private final class RunWitness: Sendable {
         property.observe { _ in checkUserCode("callback") }
     }
 
-    /// Waits for the end of the last run. Then observes repeatedly, and cancels at once: the
-    /// observer may have departed before its run waits for a departure. Then observes repeatedly,
-    /// and waits for the run of each observation. Every observation but the first may begin while
-    /// the previous run is ending.
+    /// Waits for the end of the last run. Then observes repeatedly, and waits for the run of each
+    /// observation. Every observation but the first may begin while the previous run is ending.
     func settle() {
         wait(for: 0, "P24.run-ends", "there is no observer, and a run goes on")
-        for _ in 0..<20 where round.violations.isEmpty {
-            observe().cancel()
-            usleep(1_000)
-            wait(for: 0, "P24.run-ends", "the observer departed at once, and a run goes on")
-        }
+        if round.violations.isEmpty { departFirst() }
         for _ in 0..<20 where round.violations.isEmpty {
             let token = observe()
             wait(for: 1, "P24.run-begins", "there is an observer, and no run begins")
             token.cancelAndWaitBlocking()
         }
         wait(for: 0, "P24.run-ends", "the last observer is gone, and a run goes on")
+    }
+
+    /// Observes while nothing else can run in the runtime's threads: when the task of the runs
+    /// begins, the observer has departed.
+    private func departFirst() {
+        let (departures, isFree) = (Tally(), Tally())
+        let before = begun.value
+        // Tasks begin in the order in which they are made, and each of these keeps its thread.
+        for _ in 0..<64 { Task.detached { while isFree.value == 0 { usleep(100) } } }
+        observe().onEnd { _ in departures += 1 }.cancel()
+        round.wait(for: "P24.run-ends", "an observation is cancelled, and does not end") { departures.value == 1 }
+        isFree += 1
+        round.wait(for: "P24.run-ends", "the observer departed before its run began, and the run goes on") {
+            begun.value > before && going.value == 0
+        }
     }
 
     private func wait(for going: UInt64, _ invariant: String, _ failure: String) {
