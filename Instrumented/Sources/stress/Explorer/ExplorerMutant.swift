@@ -76,6 +76,7 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant(.anEvaluationHoldsALock, "derive-cross", "progress.deadlock"),
         ExplorerMutant(.aMixtureIsTakenForARing, "derive-cross", "crash"),
         ExplorerMutant(.aValueComesFromItsOwnError, "derive-ring-copies", "P23.no-mixture"),
+        ExplorerMutant(.aRingIsEnteredBeforeItIsRead, "derive-ring-opens", "P22.current", "crash"),
         ExplorerMutant(.anErrorOfNoRingStays, "derive-ring-opens", "P22.current"),
         ExplorerMutant(.aRingsResultIsPublished, "derive-ring", "P22.current", "P23.no-mixture"),
         // Tables

@@ -166,11 +166,11 @@ extension LibraryProgram {
         { $0.end() }
     )
 
-    /// The ring of two derived values is open before its evaluation has ended. Then neither has an
-    /// error. Only the one that cannot have it reads the source. (P22, P25)
+    /// The ring of three derived values is open before its evaluation has ended. Then none has an
+    /// error. One that cannot have it reads the source, and one is between the two. (P14, P22, P25)
     static let deriveRingOpens = LibraryProgram(
         "derive-ring-opens",
-        "two derived values, which need each other until a source is set, read by two threads",
+        "three derived values, which need each other until a source is set, two of them read",
         in: openingRing,
         ["read X": { $0.x.read() }],
         ["open": { $0.y.set(1) }, "read Y": { $0.y.read { $0 == 10 } }],
@@ -225,10 +225,14 @@ extension LibraryProgram {
     }
 
     @Sendable private static func openingRing(_ backend: LibraryBackend) -> RingRun<Result<Int, DerivedCycle>> {
-        let (isOpen, y) = (Observed(0), Shared<Derived<Int>?>(nil))
-        let x = Derived(throwing: { get throws(DerivedCycle) in get(y.content!) })
+        let (isOpen, y) = (Observed(1), Shared<Derived<Int>?>(nil))
+        let middle = Derived { get in get(y.content!) }
+        let x = Derived(throwing: { get throws(DerivedCycle) in get(middle) })
         y.content = Derived { get in get(isOpen) == 1 ? 10 : (try? get(x).get()) ?? -1 }
         let isPossible = { (value: Result<Int, DerivedCycle>) in (try? value.get()).map { $0 == 10 } ?? true }
+        // Each has a published value, which the same value must not replace, before the ring closes.
+        _ = x.value
+        isOpen.value = 0
         return RingRun(backend, [isOpen], x, y, isPossibleX: isPossible, isPossibleY: [10, -1].contains)
     }
 }
