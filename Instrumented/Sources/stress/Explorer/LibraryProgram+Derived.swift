@@ -230,7 +230,7 @@ extension LibraryProgram {
         let x = Derived(throwing: { get throws(DerivedCycle) in get(middle) })
         y.content = Derived { get in get(isOpen) == 1 ? 10 : (try? get(x).get()) ?? -1 }
         let isPossible = { (value: Result<Int, DerivedCycle>) in (try? value.get()).map { $0 == 10 } ?? true }
-        // Each has a published value, which the same value must not replace, before the ring closes.
+        // Before the ring closes, each has a published value. The same value must not replace it.
         _ = x.value
         isOpen.value = 0
         return RingRun(backend, [isOpen], x, y, isPossibleX: isPossible, isPossibleY: [10, -1].contains)
