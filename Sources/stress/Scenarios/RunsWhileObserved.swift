@@ -48,8 +48,9 @@ private final class RunWitness: Sendable {
         self.round = round
         property = WhileObserved(0) { [begun, going, ending] property in
             checkUserCode("function")
-            property.value = begun.increment()
+            // First: a run that has begun is going on, or has returned.
             let count = going.increment()
+            property.value = begun.increment()
             round.check(count == 1, "P24.one-run", "\(count) runs go on at a time")
             // Sleeps until it is cancelled. A loop would starve the threads that wait for the end
             // of the run.
