@@ -123,7 +123,8 @@ private final class Numbered: WeaklyObservable {
     init(_ number: UInt64) { self.number = number }
 }
 
-private func elsewhere(_ body: @escaping @Sendable () -> Void) { JoinableThread(body).join() }
+/// Runs `body` on another thread, and waits for its end.
+func elsewhere(_ body: @escaping @Sendable () -> Void) { JoinableThread(body).join() }
 
 private final class Part: Sendable {
     let number: Observed<UInt64>

@@ -12,7 +12,7 @@ extension Scenario {
         .compareExchange, .pathRelinking, .pathDeath, .bulkRemoval, .combinations, .transactions, .transactionPaths,
         .transactionBindings,
         .parkedInCommit, .derivedGraphs,
-        .derivedUses, .asyncRuns, .runsWhileObserved,
+        .derivedUses, .randomRings, .asyncRuns, .runsWhileObserved,
         .weakReferentDeath, .twoWayBinding, .actorOrder, .flood, .sequenceCancellation, .firstValue,
         .mutualActors, .serialHandover, .deliveryCancellation,
         .realtimePath, .forking, .slowNeighbours, .blockedSource, .threadFamine,
