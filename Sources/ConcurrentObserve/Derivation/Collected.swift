@@ -9,8 +9,8 @@
 internal enum Origin {
     /// The function has read the root itself. `isRetained` says whether the function retains it.
     case read(any DerivationRoot, isRetained: Bool)
-    /// The reference is copied: from a derived value that the function has read, from another
-    /// member of a ring (see `RingPart`), or from an earlier evaluation.
+    /// The reference is copied: from a derived value that the function has read, from a
+    /// result that was computed on copies, or from an earlier evaluation.
     case copied(RootReference)
     /// The root is known from an earlier evaluation. The set of that evaluation has no reference to
     /// it, because the function retains it: with references, a derived value of two properties
@@ -87,17 +87,20 @@ internal struct Collected {
 extension Collected {
     /// Makes a set that names what was read, and in which no evaluation is stored yet.
     ///
-    /// - Parameter isSnapshot: Whether the function reads all its sources before it computes.
-    func makeSet(isSnapshot: Bool) -> DependencySet {
-        let isPlain = isSnapshot && nodes.isEmpty && others.isEmpty && origins.allSatisfy(\.isRetained)
-        return .make(addresses, isPlain ? nil : DependencyDetails(self), isSnapshot: isSnapshot)
+    /// - Parameters:
+    ///   - isSnapshot: Whether the function reads all its sources before it computes.
+    ///   - ringMembers: See `DependencyDetails`.
+    func makeSet(isSnapshot: Bool, _ ringMembers: Set<UInt>) -> DependencySet {
+        let isPlain =
+            isSnapshot && nodes.isEmpty && others.isEmpty && ringMembers.isEmpty && origins.allSatisfy(\.isRetained)
+        return .make(addresses, isPlain ? nil : DependencyDetails(self, ringMembers), isSnapshot: isSnapshot)
     }
 
     /// Whether `set` names the same roots and derived values, in the same order. Always false if
-    /// there are other sources: each evaluation that reads such sources has a set of its own.
+    /// there are other sources, or for a ring: each such evaluation has a set of its own.
     func isOf(_ set: DependencySet) -> Bool {
         let words = set.words
-        guard others.isEmpty, !words.hasOthers, words.count == addresses.count, words.nodeCount == nodes.count else {
+        guard others.isEmpty, words.isReusable, words.count == addresses.count, words.nodeCount == nodes.count else {
             return false
         }
         for index in 0..<addresses.count where words.address(index) != addresses[index] { return false }

@@ -11,7 +11,8 @@ extension Collector {
     /// reads all versions twice. (P23)
     @usableFromInline
     var isConsistent: Bool {
-        return isOfCopies || isCurrent
+        if isOnCopies { return isOnLatestCopies && (isOfCopies || isCurrent) }
+        return isCurrent
     }
 
     /// Whether all values read were present at one moment, for a function that has read all that it
@@ -33,6 +34,21 @@ extension Collector {
             if DependencySet.version(at: address) != state.versions[index] { return false }
         }
         return state.collected.others.isEmpty || state.collected.areOthersCurrent
+    }
+
+    /// Whether this evaluation belongs to a ring, and must read `present` on copies. It has them
+    /// then.
+    @inline(__always)
+    func isInRing(_ present: borrowing Present) -> Bool {
+        if isOnCopies { return true }
+        return present.set.isOfRing && joinRing(present.set.object)
+    }
+
+    @inline(never)
+    private func joinRing(_ set: DependencySet) -> Bool {
+        guard set.details!.ringMembers.contains(state.derived) else { return false }
+        Collector.copyWhat([self])
+        return true
     }
 
     /// Whether the evaluation has read the same sources as the previous one, in the same order.
@@ -62,7 +78,9 @@ extension Collector {
     /// following the previous set.
     func otherSet(_ derived: DerivationNode) -> DependencySet {
         leaveSet()
-        return derived.find(state.collected) ?? state.collected.makeSet(isSnapshot: outcome.retains)
+        let ringMembers = state.copies?.ringMembers ?? []
+        if ringMembers.isEmpty, let found = derived.find(state.collected) { return found }
+        return state.collected.makeSet(isSnapshot: outcome.retains, ringMembers)
     }
 
     /// Stores in `set` the words of the result, the result's `version`, and the versions that were

@@ -61,11 +61,10 @@ internal final class Collector {
         /// The index of the evaluation on the thread's stack.
         var level = 0
         /// Whether the function of another derived value reads this one with its `Reader`. Only
-        /// such a function can receive an unpublished result.
+        /// such a function can read the error of a ring.
         var hasReader = false
-        /// The evaluation's state in a reported ring: see `RingPart`. Nil if it is in no reported
-        /// ring.
-        var ring: RingPart?
+        /// The error that the function returns instead of running the user's code; else nil.
+        var cycle: DerivedCycle?
 
         /// The set of the previous evaluation; nil if there is no previous evaluation.
         var base: DependencyWords?
@@ -95,6 +94,9 @@ internal final class Collector {
         var isTorn = false
         /// The copies that the function reads instead of its sources; nil if it reads the sources.
         var copies: DependencyCopies?
+        /// The number of the copies with which the present run began; -1 if it began without
+        /// copies.
+        var copiesNumber = 0
         /// How often a source has changed while the function read or ran. Failures of evaluations
         /// inside this one count, too.
         var failures = 0
@@ -137,12 +139,10 @@ internal final class Collector {
         state.versions.removeAll()
         state.nodeVersions.removeAll()
         if !state.collected.isEmpty { state.collected = Collected() }
-        if state.ring != nil { leaveRing() }
         leaveSteps()
         state.followed = nil
-        guard let set = state.base, state.watch == nil, !outcome.isListing, !isOnCopies, !set.hasOthers else {
-            return
-        }
+        if let copies = state.copies { return state.copiesNumber = copies.number }
+        guard let set = state.base, state.watch == nil, !outcome.isListing, set.isReusable else { return }
         state.followed = set
         if set.nodeCount > 0, let details = set.object.details {
             (state.steps, state.nodes) = (details.steps, details.nodes)
@@ -157,6 +157,8 @@ internal final class Collector {
     /// Discards what was collected, and pauses: a source has changed while the function read.
     @usableFromInline @inline(never)
     func pauseAndRestart() {
+        // After `join` nothing has failed: the function has not run on the copies yet.
+        if state.copiesNumber < 0 { return restart() }
         noteFailure()
         restart()
         state.wait.pause()
@@ -174,9 +176,7 @@ internal final class Collector {
     func clear() {
         outcome.run &+= 1
         leaveSteps()
-        if !state.collected.isEmpty || state.versions.isLarge || state.failures > 0 || state.ring != nil
-            || isOnCopies
-        {
+        if !state.collected.isEmpty || state.versions.isLarge || state.failures > 0 || isOnCopies {
             clearAll()
         }
     }
@@ -184,7 +184,7 @@ internal final class Collector {
     @inline(never)
     private func clearAll() {
         (state.failures, state.wait) = (0, Backoff())
-        state.ring = nil
+        (state.copiesNumber, state.cycle) = (0, nil)
         endCopies()
         state.collected = Collected()
         if state.versions.isLarge { state.versions = VersionList() }

@@ -30,12 +30,16 @@ internal struct DependencyCopy {
     /// Copies that were taken together, and the results that were computed from them.
     private final class Snapshot {
         var copies: [UInt: DependencyCopy] = [:]
-        var results: [ObjectIdentifier: CopiedResult] = [:]
+        var results: [UInt: CopiedResult] = [:]
+        /// Whether one of the results is the error of a ring.
+        var hasHead = false
     }
 
     /// All roots that were read so far, by the addresses of their versions.
     private var roots: [UInt: any DerivationRoot] = [:]
     private var snapshot = Snapshot()
+    /// The number of the snapshot. An evaluation that began on an earlier one must run again.
+    private(set) var number = 0
     /// The drafts that stand for the members of a commit, if the commit's body reads the derived
     /// value. Each member has the value that the body has set, or else the present one, which no
     /// other thread changes. (P19)
@@ -51,16 +55,16 @@ internal struct DependencyCopy {
     /// off. The caller must hold no lock. It waits like a snapshot of a group: see `Snapshots`.
     /// (P20)
     ///
-    /// - Returns: The replaced snapshot, which the caller must release on a thread of the library;
-    ///   nil if there is no root to copy.
-    func take(_ origins: [Origin]) -> AnyObject? {
+    /// - Returns: The replaced snapshot, which the caller must release on a thread of the library.
+    func take(_ origins: [Origin]) -> AnyObject {
         for origin in origins {
             guard let root = origin.root?.root, draftIndex(root.address) == nil else { continue }
             roots[root.address] = root
         }
-        if roots.isEmpty { return nil }
         let (roots, replaced) = (roots, snapshot)
         snapshot = Snapshot()
+        number += 1
+        if roots.isEmpty { return replaced }
         let members = GroupMembers { found in for root in roots.values { found.add(root) } }
         snapshot.copies = Snapshots.takeHeld(members) { roots.mapValues { $0.copy() } }
         withExtendedLifetime(members) {}
@@ -95,16 +99,24 @@ internal struct DependencyCopy {
         return collected.others.isEmpty
     }
 
-    /// Returns the result of `derived` that was computed from the copies; nil if there is none.
-    func result(of derived: DerivationNode) -> CopiedResult? {
-        snapshot.results[ObjectIdentifier(derived)]
+    /// Returns the result of the derived value at `address` that was computed from the copies; nil
+    /// if there is none.
+    func result(of address: UInt) -> CopiedResult? {
+        snapshot.results[address]
     }
 
-    func keep(_ result: CopiedResult) { snapshot.results[ObjectIdentifier(result.derived)] = result }
+    /// The addresses of the derived values that were evaluated on the copies, if one of them is the
+    /// head of a ring; otherwise empty.
+    var ringMembers: Set<UInt> { snapshot.hasHead ? Set(snapshot.results.keys) : [] }
+
+    func keep(_ result: CopiedResult) {
+        snapshot.results[result.derived.address] = result
+        if result.cycle != nil { snapshot.hasHead = true }
+    }
 }
 
-/// An unpublished result of a derived value, and the versions from which it was computed. Its
-/// function read copies of its sources, or belongs to a ring that is reported: see `RingPart`.
+/// An unpublished result of a derived value whose function read copies of its sources, and the
+/// versions from which it was computed.
 ///
 /// `DependencyCopies` keeps the result even if the function read values that were not present
 /// together. Then the evaluation that reads the result fails, but it does not run this function
@@ -116,26 +128,16 @@ internal final class CopiedResult {
     let reads: Collected
     let versions: VersionList
     let isTorn: Bool
-    /// The result may depend on evaluations on the thread's stack that have not ended. This is the
-    /// level of the outermost of them; `Int.max` if there is none. See `RingPart`.
-    let lowest: Int
+    /// The error, if the derived value is the head of a ring; else nil.
+    let cycle: DerivedCycle?
 
     /// Takes over the result of an evaluation, and what it has collected.
-    init(_ derived: DerivationNode, _ collector: Collector) {
+    init(_ derived: DerivationNode, _ collector: Collector, _ cycle: DerivedCycle? = nil) {
         precondition(!collector.outcome.isSame, "ConcurrentObserve: an unpublished result is the published one.")
-        (self.derived, words) = (derived, collector.outcome.result)
+        (self.derived, words, self.cycle) = (derived, collector.outcome.result, cycle)
         isInline = collector.outcome.isInline
         collector.leaveSet()
         (reads, versions, isTorn) = (collector.state.collected, collector.state.versions, collector.state.isTorn)
-        if collector.isInsideRing {
-            lowest = collector.state.ring!.lowest
-        } else if collector.foundCycle != nil, collector.givenCycle == nil {
-            // An outer evaluation of `derived` that has not ended has the error, too. Until then no
-            // result that depends on the error may be published.
-            lowest = EvaluationStack.current.levels(of: derived.address).first { $0 < collector.state.level } ?? .max
-        } else {
-            lowest = .max
-        }
     }
 
     deinit { if !isInline { derived.discard(words) } }
@@ -162,7 +164,7 @@ extension Collector {
 
     /// Makes the function run on copies of the roots in `origins`, and of all roots that were
     /// copied before. The functions of derived values that it reads run on the same copies.
-    private func use(_ copies: DependencyCopies, of origins: [Origin]) {
+    func use(_ copies: DependencyCopies, of origins: [Origin]) {
         state.copies = copies
         release(copies.take(origins))
     }
@@ -175,31 +177,39 @@ extension Collector {
         use(DependencyCopies(), of: others.flatMap(\.state.collected.origins))
     }
 
-    /// Begins an evaluation that reads `copies`, unless it already has copies of its own.
+    /// Begins an evaluation that reads `copies`.
     func begin(on copies: DependencyCopies) {
-        if !isOnCopies { state.copies = copies }
+        state.copies = copies
         begin(after: .none)
+    }
+
+    /// Makes the evaluations `way` go on with copies of all that they have read.
+    static func copyWhat(_ way: [Collector]) {
+        let copies = DependencyCopies()
+        for collector in way { collector.join(copies) }
+        way[0].use(copies, of: way.flatMap(\.state.collected.origins))
     }
 
     /// Returns the result of a derived value for a function that runs on copies. The copies keep
     /// the result.
-    func evaluateOnCopies(_ derived: DerivationNode) -> Present {
+    func resultOnCopies(_ derived: DerivationNode) -> CopiedResult {
         let copies = state.copies!
-        if let kept = copies.result(of: derived) { return Present(unpublished: kept) }
-        return EvaluationStack.current.perform(derived, isOnCopies: true, for: self) { inner in
+        if let kept = copies.result(of: derived.address) { return kept }
+        let present = EvaluationStack.current.perform(derived, isOnCopies: true, hasReader: true) { inner in
             inner.begin(on: copies)
             ThreadRecord.withUserCode { derived.run(inner) }
             let result = CopiedResult(derived, inner)
-            copies.keep(result)
+            // If it was evaluated inside itself, or is the head of a ring, it has its result.
+            if let known = copies.result(of: derived.address) { return Present(unpublished: known) }
+            // On an earlier snapshot, the functions that read the result must run again, too.
+            if inner.isOnLatestCopies { copies.keep(result) }
             return Present(unpublished: result)
         }
+        return present.unpublished!
     }
 
     /// Notes the sources of `result`, which the function has read.
-    func note(_ result: CopiedResult) {
-        note(result.reads, result.versions, isTorn: result.isTorn)
-        if result.lowest < .max { enterRing(result.lowest) }
-    }
+    func note(_ result: CopiedResult) { note(result.reads, result.versions, isTorn: result.isTorn) }
 
     /// Notes all that another evaluation has read.
     func note(_ reads: Collected, _ versions: VersionList, isTorn: Bool) {
@@ -209,6 +219,12 @@ extension Collector {
         }
         for (other, version) in zip(reads.others, reads.otherVersions) { note(other, version) }
         if isTorn { state.isTorn = true }
+    }
+
+    /// Whether no copies were taken since this evaluation began, or began again. The function must
+    /// read copies.
+    var isOnLatestCopies: Bool {
+        return state.copies?.number == state.copiesNumber
     }
 
     /// Whether the function reads copies of its sources.
@@ -243,7 +259,7 @@ extension Derived {
         _ = EvaluationStack.current.perform(self) { collector in
             collector.begin(on: drafts)
             while true {
-                ThreadRecord.withUserCode { run(collector) }
+                collector.evaluate(self)
                 let words = collector.outcome.result
                 if collector.outcome.isSnapshot || collector.isConsistent { value = ValueEncoding<Value>.copy(words) }
                 if !collector.outcome.isInline { discard(words) }

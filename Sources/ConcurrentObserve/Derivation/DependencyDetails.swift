@@ -17,8 +17,12 @@ internal final class DependencyDetails: @unchecked Sendable {
     /// list is empty if the function read no derived value: then each change of a root changes a
     /// value that the function reads.
     let steps: [Int32]
+    /// If the result was computed on copies with the error of a ring, the addresses of the derived
+    /// values that were evaluated on these copies; otherwise empty. They are only compared.
+    let ringMembers: Set<UInt>
 
-    init(_ collected: Collected) {
+    init(_ collected: Collected, _ ringMembers: Set<UInt>) {
+        self.ringMembers = ringMembers
         (roots, others, nodes) = (collected.origins.map { $0.root! }, collected.others, collected.nodes)
         steps = nodes.isEmpty ? [] : collected.steps
     }

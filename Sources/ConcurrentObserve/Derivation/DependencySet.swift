@@ -37,8 +37,8 @@ internal final class DependencySet: ManagedBuffer<DependencySet.Header, UInt64> 
     enum Place {
         @usableFromInline static var sequence: Int { 0 }
         /// The number of roots (in the lower half of the word), the number of derived values (in
-        /// the upper half), and the flags `othersMark` and `snapshotMark` of `DependencyWords` (the
-        /// two highest bits).
+        /// the upper half), and the flags `othersMark`, `snapshotMark` and `ringMark` of
+        /// `DependencyWords` (the three highest bits).
         @usableFromInline static var counts: Int { 1 }
         @usableFromInline static var first: Int { 2 }
         @usableFromInline static var second: Int { 3 }
@@ -69,6 +69,7 @@ internal final class DependencySet: ManagedBuffer<DependencySet.Header, UInt64> 
         unsafe memory[Place.counts] =
             UInt64(count) | UInt64(nodes) << 32 | (others == 0 ? 0 : DependencyWords.othersMark)
             | (isSnapshot ? DependencyWords.snapshotMark : 0)
+            | (details?.ringMembers.isEmpty ?? true ? 0 : DependencyWords.ringMark)
         for (index, address) in addresses.enumerated() { unsafe memory[Place.roots + 2 * index] = UInt64(address) }
         return set
     }
@@ -132,14 +133,21 @@ internal final class DependencySet: ManagedBuffer<DependencySet.Header, UInt64> 
     }
 
     var count: Int { Int(truncatingIfNeeded: unsafe memory[Place.counts] & 0xFFFF_FFFF) }
-    var nodeCount: Int { Int(truncatingIfNeeded: unsafe memory[Place.counts] >> 32 & 0x3FFF_FFFF) }
+    var nodeCount: Int { Int(truncatingIfNeeded: unsafe memory[Place.counts] >> 32 & 0x1FFF_FFFF) }
     /// Whether the set has sources whose roots are not known.
     var hasOthers: Bool { unsafe memory[Place.counts] & Self.othersMark != 0 }
     /// Whether the function reads all that it needs before it computes.
     var isSnapshot: Bool { unsafe memory[Place.counts] & Self.snapshotMark != 0 }
+    /// Whether an evaluation that reads the same sources in the same order may replace the one in
+    /// this set.
+    var isReusable: Bool { unsafe memory[Place.counts] & (Self.othersMark | Self.ringMark) == 0 }
+    /// Whether the result was computed with the error of a ring: see
+    /// `DependencyDetails.ringMembers`.
+    var isOfRing: Bool { unsafe memory[Place.counts] & Self.ringMark != 0 }
 
     static var othersMark: UInt64 { 1 << 63 }
     static var snapshotMark: UInt64 { 1 << 62 }
+    static var ringMark: UInt64 { 1 << 61 }
 
     func address(_ index: Int) -> UInt { UInt(unsafe memory[Place.roots + 2 * index]) }
 

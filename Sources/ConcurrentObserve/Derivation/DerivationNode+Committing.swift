@@ -90,7 +90,7 @@ extension DerivationNode {
         let before = present.load(ordering: .relaxed)
         let keptSets = keptSets
         var isKept = keptSets.contains { $0 === set }
-        if !isKept, !set.words.hasOthers, keptSets.count < Self.mostKept {
+        if !isKept, set.words.isReusable, keptSets.count < Self.mostKept {
             set.header.next = kept
             kept = set
             isKept = true

@@ -7,20 +7,22 @@
 // again. No thread waits for another thread's evaluation, so there is no deadlock. (P25)
 
 extension DerivationNode {
-    /// Returns an evaluation that was current during the call, or an unpublished result for
-    /// `reader`: see `RingPart`.
+    /// Returns an evaluation that was current during the call.
     ///
     /// After `mostLosses` commits that failed because another thread was first, the call takes the
     /// present evaluation unchecked. The present evaluation began after the first of these commits,
     /// so during the call. Its snapshot therefore held during the call, even if a source has
     /// changed since. (P22)
+    ///
+    /// - Parameter hasReader: Whether the function of another derived value reads this one with its
+    ///   `Reader`.
     @inline(__always)
-    final func refresh(for reader: Collector? = nil) -> Present {
+    final func refresh(hasReader: Bool = false) -> Present {
         var losses = 0
         while true {
             let base = load()
             if losses == Self.mostLosses || !base.isNone && isCurrent(base) { return base }
-            let present = evaluate(after: base, for: reader)
+            let present = evaluate(after: base, hasReader)
             if !present.isNone { return present }
             losses += 1
         }
@@ -32,10 +34,12 @@ extension DerivationNode {
     ///
     /// If a source has no known roots, reading its version runs code of its own type. That code may
     /// need this derived value, which then needs itself. Therefore such a check is entered on the
-    /// evaluation stack, which detects this. (P25)
-    private final func isCurrent(_ present: borrowing Present) -> Bool {
+    /// evaluation stack, which detects this. If the thread is already evaluating this derived
+    /// value, there is nothing to check: it was not current. (P25)
+    final func isCurrent(_ present: borrowing Present) -> Bool {
         if !present.set.hasOthers { return present.isCurrent }
         var isCurrent = false
+        if EvaluationStack.current.isInside(address) { return false }
         _ = EvaluationStack.current.perform(self) { collector in
             collector.begin(lookingAt: present)
             isCurrent = present.isCurrent
@@ -44,12 +48,11 @@ extension DerivationNode {
         return isCurrent
     }
 
-    /// Evaluates the derived value, and publishes the result, unless the derived value is inside a
-    /// reported ring. Returns `none` if another thread has published first.
-    private final func evaluate(after base: borrowing Present, for reader: Collector?) -> Present {
-        return EvaluationStack.current.perform(self, for: reader) { collector in
+    /// Evaluates the derived value, and publishes the result. Returns `none` if another evaluation
+    /// was published first.
+    private final func evaluate(after base: borrowing Present, _ hasReader: Bool) -> Present {
+        return EvaluationStack.current.perform(self, hasReader: hasReader) { collector in
             collect(collector, after: base)
-            if collector.isInsideRing { return Present(unpublished: CopiedResult(self, collector)) }
             return commit(collector, over: base)
         }
     }
@@ -69,12 +72,12 @@ extension DerivationNode {
             if !base.isNone, base.set.nodeCount > 0, !collector.isOnCopies, stillReads(base, collector) {
                 collector.outcome.isSame = true
             } else {
-                ThreadRecord.withUserCode { run(collector) }
+                collector.evaluate(self)
             }
             if collector.outcome.isSnapshot || collector.isConsistent { break }
             discard(collector)
-            if watch?.isHopeless == true {
-                if collector.report(after: base, self) { break }
+            if let watch, watch.isHopeless {
+                if collector.report(watch, after: base, self) { break }
                 discard(collector)
             }
             failures += 1
@@ -115,7 +118,6 @@ extension DerivationNode {
             // The version of another source does not say whether the values behind it have changed.
             guard step != ReadStep.other else { return false }
             let index = ReadStep.nodeIndex(step)
-            // An unpublished result has no version: then the function has to run.
             return details.nodes[index].node.map { collector.read($0) { $0.version } } == set.nodeVersion(index)
         }
         if !isSame { collector.restart() }

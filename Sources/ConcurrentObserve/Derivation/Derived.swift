@@ -33,8 +33,8 @@
 //    with which this one began, `publish` stores the new one (`DependencyWords.store`: odd
 //    sequence, words, even sequence with release). If not, another thread was first, and `refresh`
 //    takes its result or evaluates again. The replaced result and set are retired after the unlock.
-//    A result on copies or inside a reported ring is not published: `Present.unpublished` hands it
-//    to the function that reads it.
+//    A result of a function that reads another function's copies is not published:
+//    `Present.unpublished` hands it to that function.
 // 5. `attach` makes a `DerivedObservation` for the first observer (`beginObserving`). `begin` links
 //    the roots in a drain loop (`round`), and evaluates again if a root changed before its link.
 //    Then `DerivedResults.attach` registers the user's observer.
@@ -241,9 +241,9 @@ extension Derived {
         of compute: @Sendable (borrowing Reader) throws(Failure) -> Success,
         _ collector: Collector
     ) -> Value where Value == Result<Success, Failure> {
-        if let cycle = collector.givenCycle { return .failure(cycle as! Failure) }
+        if let cycle = collector.cycle { return .failure(cycle as! Failure) }
         let result: Value
         do throws(Failure) { result = .success(try collector.run(compute)) } catch { result = .failure(error) }
-        return collector.foundCycle.map { .failure($0 as! Failure) } ?? result
+        return collector.cycle.map { .failure($0 as! Failure) } ?? result
     }
 }

@@ -15,8 +15,8 @@
 /// member of the ring has the error: a member whose function can throw it. The same member has the
 /// error, whichever member is read first; it is not defined which member. The others are evaluated
 /// from its error, as from any error: they pass the error on with `try get(other).get()`, or
-/// replace it. The error is kept, and delivered as a change, until a property changes that led into
-/// the ring.
+/// replace it. If rings share members, more than one of them may have an error. The error is kept,
+/// and delivered as a change, until a property changes that led into the ring.
 ///
 /// A ring still traps if anything but a function's reader closes it: `other.value`, a group that is
 /// not read member by member, or a property of a type of yours.

@@ -48,15 +48,15 @@
     /// - Parameters:
     ///   - isOnCopies: Whether a function that runs on copies reads `derived`, so that `derived` is
     ///     evaluated on the same copies.
-    ///   - reader: The collector of the function that reads `derived`, if it can take an answer
-    ///     that is not published.
-    /// - Returns: The evaluation that `body` returns. If a ring is reported, the unpublished result
-    ///   for the reader.
+    ///   - hasReader: Whether the function of another derived value reads `derived` with its
+    ///     `Reader`.
+    /// - Returns: The evaluation that `body` returns. If `derived` is the head of a ring, the error
+    ///   as its unpublished result.
     @inline(__always)
     func perform(
         _ derived: DerivationNode,
         isOnCopies: Bool = false,
-        for reader: Collector? = nil,
+        hasReader: Bool = false,
         _ body: (Collector) -> Present
     ) -> Present {
         let (address, index) = (derived.address, depth)
@@ -64,7 +64,7 @@
         if unsafe index == memory.pointee.collectors.count {
             unsafe memory.pointee.collectors.append(.passRetained(Collector()))
         }
-        if isInside(address), let result = enterAgain(derived, isOnCopies, reader) {
+        if isInside(address), let result = enterAgain(derived, isOnCopies, hasReader) {
             return Present(unpublished: result)
         }
         unsafe memory.pointee.depth = index + 1
@@ -72,7 +72,7 @@
         unsafe memory.pointee.collectors[index]._withUnsafeGuaranteedRef { collector in
             collector.state.derived = address
             (collector.state.place, collector.state.level) = (derived.place, index)
-            collector.state.hasReader = reader != nil
+            collector.state.hasReader = hasReader
             present = body(collector)
             if collector.state.failures > 0 { passOn(collector.state.failures, below: index) }
             collector.clear()
@@ -104,53 +104,52 @@
         return false
     }
 
-    /// Decides how to go on when the thread already evaluates `node`. Traps if the derived value
-    /// needs itself. Returns the result for the reader if a ring is reported: then nothing is
-    /// evaluated. Returns nil if the derived value must be evaluated once more, inside itself.
+    /// Decides how to go on when the thread already evaluates `node`. Traps if there is a ring that
+    /// no member can report. Returns the error if `node` is the head of a ring. Returns nil if
+    /// `node` must be evaluated once more, inside itself.
     ///
-    /// If the values read on the way back were not present together, there may be no ring: the
-    /// functions have read a source at different times. The inner evaluation then runs on copies,
-    /// where a way back is a ring. The outer one discards what it has read, as always when the
-    /// values were not present together. (P23)
+    /// If the functions on the way do not run on the same copies, there may be no ring: they may
+    /// have read a source at different times. The inner evaluation then runs on copies, where a way
+    /// back is a ring. The outer ones discard what they have read, as always when the values were
+    /// not present together. (P23)
     @inline(never)
-    private func enterAgain(
-        _ node: DerivationNode,
-        _ isOnCopies: Bool,
-        _ reader: Collector?
-    ) -> CopiedResult? {
-        let derived = node.address
-        let inside = levels(of: derived)
+    private func enterAgain(_ node: DerivationNode, _ isOnCopies: Bool, _ hasReader: Bool) -> CopiedResult? {
+        let inside = levels(of: node.address)
         guard let last = inside.last else { return nil }
         // The way: the evaluations from the last one of `node` to the function that reads it again.
-        // They are of the same copies if each runs on the copies of that function.
-        let (way, copies) = ((last..<depth).map(collector), collector(depth - 1).state.copies)
-        let isOfSame = isOnCopies && way.allSatisfy { $0.state.copies === copies }
+        let (way, reader) = ((last..<depth).map(collector), collector(depth - 1))
+        let isOfSame = isOnCopies && way.allSatisfy { $0.state.copies === reader.state.copies && $0.isOnLatestCopies }
+        // A member that has its result cuts the ring.
+        if isOfSame, way.contains(where: { reader.state.copies!.result(of: $0.state.derived) != nil }) { return nil }
+        let isRing = way.allSatisfy(\.isCurrent) || isOfSame && way.allSatisfy(\.isOfCopies)
+        let head = hasReader ? DependencyCopies.head(of: way) : nil
         // A source that cannot be copied, such as a group, may lead back each time.
-        if inside.count >= Self.mostMixtures { trapCycle(way, node.place) }
-        if isRing(way, isOfSame) {
-            // The same member has the error, whichever is read first. If `node` is another one, it
-            // is evaluated once more, until the way reaches the member that has the error.
-            guard let head = RingPart.head(of: way), let reader else { trapCycle(way, node.place) }
-            if head != derived { return nil }
-            return reader.close(way, DerivedCycle(way.map { $0.state.place.text }), node)
+        if isRing && head == nil || inside.count >= Self.mostMixtures { trapCycle(way, node.place) }
+        guard isOnCopies else {
+            guard hasReader, way.allSatisfy({ !$0.isOnCopies }) else {
+                collector(depth).copyWhat(way)
+                return nil
+            }
+            Collector.copyWhat(way)
+            return reader.resultOnCopies(node)
         }
-        // Makes new copies of what the evaluations on the way have read, unless only some of these
-        // ran on the reader's copies: then the inner evaluation runs on the same copies. If all
-        // did, a source had changed before it was copied, so new copies are needed.
-        if !isOnCopies || isOfSame { collector(depth).copyWhat(way) }
-        return nil
+        // If only some of the functions run on the reader's copies, the inner evaluation shows
+        // whether there is a ring.
+        guard isOfSame, let copies = reader.state.copies else { return nil }
+        guard isRing else {
+            // A source had changed before it was copied, so new copies are needed.
+            reader.use(copies, of: way.flatMap(\.state.collected.origins))
+            return nil
+        }
+        // Safe: it is being evaluated, and the caller of that evaluation retains it.
+        let address = unsafe UnsafeRawPointer(bitPattern: head!)!
+        copies.close(way, unsafe Unmanaged.fromOpaque(address).takeUnretainedValue())
+        return copies.result(of: node.address)
     }
 
     /// The levels at which the thread evaluates the derived value at the address `derived`, the
     /// outermost first.
     func levels(of derived: UInt) -> [Int] { (0..<depth).filter { collector($0).state.derived == derived } }
-
-    /// Whether all values read on a way from a derived value back to itself were present together.
-    private func isRing(_ way: [Collector], _ isOfSameCopies: Bool) -> Bool {
-        // Each version was present from its read until now, or all were present when they were
-        // copied.
-        return way.allSatisfy(\.isCurrent) || isOfSameCopies && way.allSatisfy(\.isOfCopies)
-    }
 
     /// If a derived value is evaluated inside itself this number of times, the library takes it for
     /// a ring, and not for chance.

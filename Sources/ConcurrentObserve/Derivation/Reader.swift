@@ -72,11 +72,20 @@ extension Collector {
     @inline(__always)
     func read<Part>(_ derived: DerivationNode, _ take: (borrowing Present) -> Part?) -> Part {
         while true {
-            let present = isOnCopies ? evaluateOnCopies(derived) : derived.refresh(for: self)
+            let present = read(derived)
             guard let part = take(present) else { continue }
             note(derived, present)
             return part
         }
+    }
+
+    @inline(__always)
+    private func read(_ derived: DerivationNode) -> Present {
+        if !isOnCopies {
+            let present = derived.refresh(hasReader: true)
+            if !isInRing(present) { return present }
+        }
+        return Present(unpublished: resultOnCopies(derived))
     }
 
     /// Notes a property that `state.followed`, the set of the previous evaluation, does not name

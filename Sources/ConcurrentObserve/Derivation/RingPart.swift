@@ -3,116 +3,100 @@
 // A *ring* consists of derived values that need each other, or of one that needs itself. A *root*
 // is a property that stores its own value. The page in `Derived.swift` explains the room.
 
-/// The state of one evaluation that belongs to a ring which is reported as an error. (P25)
-///
-/// The way from a derived value back to itself is on the thread's stack. One of the derived values
-/// that can report the ring is its head. When a function reads the head again, it receives the
-/// error as the head's value, and its collector receives all reads on the way. The evaluations
-/// between the head and that function continue, and compute from the error. Their results depend on
-/// an evaluation that has not ended. Therefore each result is handed to its reader, and is not
-/// published. If the head's function has read such a result when it returns, the head's result is
-/// the error. If it has not, a source has changed on the way, and there is no ring any more.
-internal final class RingPart {
-    /// The error that the derived value has if its function reads a result that depends on it; nil
-    /// if it is not the head.
-    var cycle: DerivedCycle?
-    /// Whether the error is known, so that the user's function need not run.
-    var isGiven = false
-    /// The results that this evaluation has read may depend on evaluations on the stack that have
-    /// not ended. This is the level of the outermost of them; `Int.max` if there is none. The first
-    /// evaluation on a thread has level 0.
-    var lowest = Int.max
+// A ring is reported as an error only while its members are evaluated on copies of their sources:
+// there a function finds the same values whenever it runs. Each result that is computed on the
+// copies is final, and kept with them. When a function reads a member that is being evaluated, the
+// *way* is the evaluations from that member to the function. If no member on the way has a result
+// yet, one of them that can have the error becomes the head: its result is the error, at once. If
+// the member that was read is another one, it is evaluated once more, inside itself, and computes
+// from the head's error. So does each member. Which members are heads does not depend on the member
+// that is read first.
+//
+// When a way back is found without copies, the evaluations on it go on with the same new copies:
+// see `Collector.join`. Each of them runs its function again, finds the results of the others, and
+// publishes its own, with the members of the ring. A member that later reads a result with such a
+// mark does not compute from it, but evaluates the ring again, on copies: the published results of
+// the others may come from its own error. In a ring of n members that each read one other, at most
+// 4 n functions run. (P25)
 
-    /// Returns the address of the ring's member that has the error. Returns nil if no member can
-    /// have it, or if the reader of a member cannot receive an unpublished result.
+extension DependencyCopies {
+    /// Returns the address of the member that gets the error; nil if no member on the way can have
+    /// it, or if a function reads another member without its reader.
     static func head(of way: [Collector]) -> UInt? {
         guard way.dropFirst().allSatisfy({ $0.state.hasReader }) else { return nil }
         return way.filter { $0.state.place.reportsRings }.map { $0.state.derived }.min()
     }
+
+    /// Makes `head`, which is on the way, the head of a ring, and keeps the error as its result.
+    /// The error depends on all that the evaluations on the way have read.
+    func close(_ way: [Collector], _ head: DerivationNode) {
+        let (given, cycle) = (Collector(), DerivedCycle(way.map { $0.state.place.text }))
+        given.begin(after: .none)
+        for collector in way {
+            given.note(collector.state.collected, collector.state.versions, isTorn: collector.state.isTorn)
+        }
+        given.run(head, giving: cycle)
+        keep(CopiedResult(head, given, cycle))
+    }
 }
 
 extension Collector {
-    /// The error, if it is known before the function runs.
-    @usableFromInline var givenCycle: DerivedCycle? { state.ring.flatMap { $0.isGiven ? $0.cycle : nil } }
-
-    /// The error, if the derived value is the head of a ring, and its function has read a result of
-    /// that ring.
-    @usableFromInline var foundCycle: DerivedCycle? {
-        state.ring.flatMap { $0.lowest <= state.level ? $0.cycle : nil }
-    }
-
-    /// Whether the result depends on an evaluation further down on the stack, which has not ended.
-    /// Such a result is not published. The head's result does not depend on one.
-    var isInsideRing: Bool {
-        guard let ring = state.ring else { return false }
-        return ring.lowest < state.level
-    }
-
-    /// Closes a ring with the error `cycle`: the function of this collector reads the head, which
-    /// this thread is already evaluating. This collector receives all reads on the way. Returns the
-    /// error as the unpublished result of the head.
-    ///
-    /// - Parameter way: The evaluations from the head, the first, to this collector's, the last.
-    func close(_ way: [Collector], _ cycle: DerivedCycle, _ head: DerivationNode) -> CopiedResult {
-        for collector in way where collector !== self {
-            collector.leaveSet()
-            note(collector.state.collected, collector.state.versions, isTorn: collector.state.isTorn)
-        }
-        // If the head is evaluated inside itself, outer evaluations of it may have the error, too.
-        let stack = EvaluationStack.current
-        for level in stack.levels(of: head.address) {
-            let collector = stack.collector(level)
-            let ring = collector.state.ring ?? RingPart()
-            collector.state.ring = ring
-            ring.cycle = cycle
-        }
-        // A collector of its own makes the head's function return the error as a value of its type,
-        // without the user's code. This is the head's unpublished result.
-        let given = Collector()
-        given.begin(after: .none)
-        given.run(head, giving: cycle)
-        // Only this function has read what depends on the head. The others on the way have not, and
-        // may not: this one may find that a source has changed, and run again.
-        enterRing(way[0].state.level)
-        return CopiedResult(head, given)
-    }
+    /// The error that the function of the derived value returns instead of running the user's code;
+    /// nil if it runs that.
+    @usableFromInline var cycle: DerivedCycle? { state.cycle }
 
     /// Runs the function of `derived`, which returns `cycle` as its error without running the
     /// user's code.
-    private func run(_ derived: DerivationNode, giving cycle: DerivedCycle) {
-        let ring = RingPart()
-        (ring.cycle, ring.isGiven) = (cycle, true)
-        state.ring = ring
-        derived.run(self)
+    fileprivate func run(_ derived: DerivationNode, giving cycle: DerivedCycle) {
+        state.cycle = cycle
+        ThreadRecord.withUserCode { derived.run(self) }
+        state.cycle = nil
     }
 
-    /// Notes that the result depends on the evaluation at `level`. Such a result is not compared
-    /// with a published one.
-    func enterRing(_ level: Int) {
-        let ring = state.ring ?? RingPart()
-        state.ring = ring
-        ring.lowest = min(ring.lowest, level)
-        if isInsideRing { outcome.hasBefore = false }
+    /// Runs the function of `derived`. If the copies have it as the head of a ring, before or after
+    /// the run, the result is the error.
+    func evaluate(_ derived: DerivationNode) {
+        guard isOnCopies else { return ThreadRecord.withUserCode { derived.run(self) } }
+        var head = ringHead(derived)
+        if head == nil {
+            ThreadRecord.withUserCode { derived.run(self) }
+            head = isOnLatestCopies ? ringHead(derived) : nil
+            if head != nil { derived.discard(self) }
+        }
+        guard let head else { return }
+        restart()
+        note(head)
+        run(derived, giving: head.cycle!)
     }
 
-    /// Leaves the ring before the function runs again.
-    @inline(never)
-    func leaveRing() {
-        state.ring = nil
-        outcome.hasBefore = state.base != nil
+    private func ringHead(_ derived: DerivationNode) -> CopiedResult? {
+        guard let result = state.copies?.result(of: derived.address) else { return nil }
+        return result.cycle != nil ? result : nil
+    }
+
+    /// Goes on with `copies` in the middle of a run. The run's own result will be discarded.
+    func join(_ copies: DependencyCopies) {
+        leaveSet()
+        (state.copies, state.copiesNumber) = (copies, -1)
     }
 
     /// Ends an evaluation whose function sets, in every run, a property that it reads. The result
-    /// is an error, which holds for the present versions of the roots that were read. Returns
-    /// whether these versions were present at one moment.
-    func report(after base: borrowing Present, _ derived: DerivationNode) -> Bool {
+    /// is an error, which holds for the versions that the properties have after this thread's own
+    /// changes. Returns whether they still have these versions.
+    func report(_ watch: SelfWatch, after base: borrowing Present, _ derived: DerivationNode) -> Bool {
         leaveSet()
-        let roots = state.collected.origins.compactMap { $0.root?.root }
+        var (reads, versions) = (state.collected, VersionList())
+        for (index, address) in reads.addresses.enumerated() {
+            versions.append(state.versions[index] &+ watch.changes(of: address))
+        }
+        // The watch does not see who has changed another source. If that goes on, too, the error
+        // holds for the present versions.
+        if watch.isLate { reads.otherVersions = reads.others.map(\.version) }
         endWatch()
         begin(after: base)
-        for root in roots { note(root, DependencySet.version(at: root.address)) }
+        note(reads, versions, isTorn: false)
         run(derived, giving: DerivedCycle([state.place.text]))
-        return isConsistent
+        return isCurrent
     }
 }
 
@@ -126,13 +110,28 @@ extension Collector {
 /// has made the changes. It judges only after `mostByChance` runs in a row that have set what they
 /// read. One such run may be chance: this thread released the last reference to an object, whose
 /// `deinit` sets the property, because another thread had just released its own.
-internal final class SelfWatch: LinkedPath, @unchecked Sendable {
+internal final class SelfWatch: @unchecked Sendable {
     // Unchecked: only the evaluating thread uses it, but for the constants.
+    /// The observer at one root.
+    private final class Link: LinkedPath, @unchecked Sendable {
+        // Unchecked: as above.
+        private let watch: SelfWatch
+        var observer: Observer?
+        /// The number of changes that the function has made.
+        var changes: UInt64 = 0
+
+        init(_ watch: SelfWatch) { self.watch = watch }
+
+        override func linkHasChanged(_ deferred: inout LinkDeliveries) {
+            if watch.hasChanged() { changes += 1 }
+        }
+    }
+
     private let derived: UInt
     private let thread = ThreadRecord.ownAddress
     private let place: DerivationPlace
     private let runsBefore: Int
-    private var observers: [UInt: Observer] = [:]
+    private var links: [UInt: Link] = [:]
     private var hasSeen = false
     /// Whether the function sets what it has read, and its derived value reports that as an error.
     private(set) var isHopeless = false
@@ -150,24 +149,33 @@ internal final class SelfWatch: LinkedPath, @unchecked Sendable {
 
     private static var mostByChance: Int { 8 }
 
+    /// Whether the error could not be reported for some runs.
+    var isLate: Bool { runsBefore > 2 * Self.mostByChance }
+
     /// Observes the changes of a source from now on.
     func look(at root: any DerivationRoot) {
-        guard observers[root.address] == nil else { return }
-        observers[root.address] = root.register(self)
+        guard links[root.address] == nil else { return }
+        let link = Link(self)
+        links[root.address] = link
+        link.observer = root.register(link)
     }
+
+    /// Returns how often the function has set the root at `address` after it has read it.
+    func changes(of address: UInt) -> UInt64 { links[address]?.changes ?? 0 }
 
     func end() {
-        for observer in observers.values { observer.end(.cancelled) }
-        observers = [:]
+        for link in links.values { link.observer?.end(.cancelled) }
+        links = [:]
     }
 
-    override func linkHasChanged(_ deferred: inout LinkDeliveries) {
-        guard ThreadRecord.ownAddress == thread, EvaluationStack.current.isInside(derived) else { return }
+    /// Handles a change of a source. Returns whether the function has made it.
+    private func hasChanged() -> Bool {
+        guard ThreadRecord.ownAddress == thread, EvaluationStack.current.isInside(derived) else { return false }
         hasSeen = true
-        guard runsBefore >= Self.mostByChance else { return }
+        guard runsBefore >= Self.mostByChance else { return true }
         if place.reportsRings {
             isHopeless = true
-            return
+            return true
         }
         fatalError(
             "ConcurrentObserve: the function of a derived value (\(place.text)) sets a property that it has read, so that its result can never be current. Set properties that it does not read, or set this one elsewhere: in an observer of the derived value."

@@ -49,7 +49,10 @@ public final class WhileObserved<Value: Sendable>: ObservableProperty {
         runs = Runs(
             priority: priority,
             run: { await run(property) },
-            rest: { if grace > .zero { try? await clock.sleep(for: grace) } }
+            rest: {
+                let end = clock.now.advanced(by: grace)
+                return { if grace > .zero { try? await clock.sleep(until: end, tolerance: nil) } }
+            }
         )
     }
 
@@ -99,12 +102,15 @@ private final class Runs: @unchecked Sendable {
 
     private let priority: TaskPriority?
     private let run: @Sendable () async -> Void
-    private let rest: @Sendable () async -> Void
+    /// Begins the grace time. Returns a function that returns at its end.
+    private let rest: @Sendable () -> @Sendable () async -> Void
+    /// The function that returns at the end of the present grace time; nil before the first one.
+    private var presentRest: (@Sendable () async -> Void)?
 
     init(
         priority: TaskPriority?,
         run: @escaping @Sendable () async -> Void,
-        rest: @escaping @Sendable () async -> Void
+        rest: @escaping @Sendable () -> @Sendable () async -> Void
     ) {
         (self.priority, self.run, self.rest) = (priority, run, rest)
     }
@@ -117,10 +123,13 @@ private final class Runs: @unchecked Sendable {
     }
 
     func removeObserver() {
+        // Under no lock: the clock is the user's. (P5)
+        let rest = rest()
         let waiter = lock.withLock { () -> CheckedContinuation<Void, Never>? in
             observers -= 1
             guard observers == 0 else { return nil }
             departures += 1
+            presentRest = rest
             return self.waiter.take()
         }
         waiter?.resume()
@@ -145,8 +154,8 @@ private final class Runs: @unchecked Sendable {
             await withCheckedContinuation { continuation in
                 if !keep(continuation) { continuation.resume() }
             }
-            let before = departureCount()
-            await rest()
+            let (before, rest) = lastDeparture()
+            await rest?()
             if isUnobserved(since: before) { return }
         }
     }
@@ -163,7 +172,9 @@ private final class Runs: @unchecked Sendable {
     }
 
     @inline(never)
-    private func departureCount() -> Int { lock.withLock { departures } }
+    private func lastDeparture() -> (Int, (@Sendable () async -> Void)?) {
+        lock.withLock { (departures, presentRest) }
+    }
 
     @inline(never)
     private func isUnobserved(since before: Int) -> Bool {

@@ -212,6 +212,8 @@ private final class RingGraph: Sendable {
         }
         let open = inRings(cut: Set(results.indices.filter { results[$0] == nil }))
         worker.check(open.isEmpty, "P25.ring-has-error", "no error in the rings of \(open): \(text(results))")
+        // The same numbers as new changes: all is computed again, in another order.
+        for source in sources { source.value = source.value }
         let again = self.results(worker)
         worker.check(again == results, "P25.same-again", "before \(text(results)), then \(text(again))")
         if !rings.isEmpty { worker.hit(0) }

@@ -53,6 +53,30 @@ extension Promises.P25CopiesTests {
         #expect(runs.value <= Self.mostRuns + numbers.count)
     }
 
+    @Test(
+        "P25 A read ends if another derived value has read only a property that is no root",
+        arguments: [1, 12, 13, 14]
+    )
+    func withoutRoots(changes: Int) {
+        let (own, runs) = (Own(Observed(0)), Counter())
+        let other = Derived { get in get(own) }
+        let derived = Derived { get in
+            let number = get(other)
+            let run = runs.increment()
+            if run <= changes { onAnotherThread { own.base.value += 1 } }
+            if run > Self.mostDisturbed { fatalError("the read does not end") }
+            return number
+        }
+        #expect(derived.value == changes)
+        // In the body of a commit the function runs on drafts. (P19)
+        runs.add(-runs.value)
+        let member = Observed(0)
+        Group(member).commit { transaction in
+            transaction[member] = 1
+            #expect(transaction[derived] == 2 * changes)
+        }
+    }
+
     @Test("P25 The static form, of derived values that are disturbed, of weak properties and of paths")
     func named() {
         let (root, runs) = (Garage(), Counter())

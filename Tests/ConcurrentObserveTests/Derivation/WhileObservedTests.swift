@@ -94,6 +94,24 @@ extension Promises.WhileObservedTests {
         withExtendedLifetime(token) {}
     }
 
+    @Test("The grace time begins when the last observation ends, also within another grace time")
+    func graceWithinGrace() async throws {
+        let (runs, clock) = (Runs(), ManualClock())
+        let property = WhileObserved(0, grace: .seconds(5), clock: clock) { _ in await runs.run() }
+        let ended = Observed(0)
+        for count in 1...2 {
+            property.observe { _ in }.onEnd { _ in ended.modify { $0 += 1 } }.cancel()
+            try await ended.first(timeout: .seconds(20)) { $0 == count }
+            try await runs.going.first(timeout: .seconds(20)) { $0 == 1 }
+            try await clock.whenSleeping()
+            clock.advance(by: .seconds(count == 1 ? 1 : 4))
+        }
+        try await clock.whenSleeping()
+        #expect(runs.going.value == 1)
+        clock.advance(by: .seconds(1))
+        try await runs.going.first(timeout: .seconds(20)) { $0 == 0 }
+    }
+
     @Test("A function that returns is called again only when the property was unobserved")
     func returnsEarly() async throws {
         let begun = Observed(0)

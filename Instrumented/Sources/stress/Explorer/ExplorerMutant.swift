@@ -75,10 +75,9 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant(.aResultOfCopiesIsNotKept, "derive-copies-twice", "P24.once-on-copies"),
         ExplorerMutant(.anEvaluationHoldsALock, "derive-cross", "progress.deadlock"),
         ExplorerMutant(.aMixtureIsTakenForARing, "derive-cross", "crash"),
-        ExplorerMutant(.aValueComesFromItsOwnError, "derive-ring-copies", "P23.no-mixture"),
-        ExplorerMutant(.aRingIsEnteredBeforeItIsRead, "derive-ring-opens", "P22.current", "crash"),
+        ExplorerMutant(.aValueComesFromItsOwnError, "derive-ring", "P22.current", "P23.no-mixture"),
+        ExplorerMutant(.aRingsHeadHasAValue, "derive-ring", "P22.current", "P23.no-mixture"),
         ExplorerMutant(.anErrorOfNoRingStays, "derive-ring-opens", "P22.current"),
-        ExplorerMutant(.aRingsResultIsPublished, "derive-ring", "P22.current", "P23.no-mixture"),
         // Tables
         ExplorerMutant(.aReplacedTableKeepsItsWord, "grow-walk", "P14.not-while-called"),
         ExplorerMutant(.gracePeriodDoesNothing, "append-compact-walk", "memory.table-in-use"),

@@ -70,8 +70,8 @@ struct LibraryProgram: Sendable {
         commitCommit, commitRead, commitSnapshot, commitReading, commitCommitRead, commitModify, commitObserve,
         commitDeath, commitRemove, commitRelink, pairCommits, pairCancel,
         deriveReadSet, deriveReadRead, deriveObserveSet, deriveSetSet, deriveShapeSet, deriveCancelSet, deriveCommit,
-        deriveCommitRead, deriveCopies, deriveCopiesNew, deriveCopiesTwice, deriveCross, deriveRing, deriveRingCopies,
-        deriveRingOpens, deriveSourceDeath, deriveKeepSet, deriveDeathSet,
+        deriveCommitRead, deriveCopies, deriveCopiesNew, deriveCopiesTwice, deriveCross, deriveRing, deriveRingOpens,
+        deriveSourceDeath, deriveKeepSet, deriveDeathSet,
         refusedCancel, exitNotify,
     ]
 
