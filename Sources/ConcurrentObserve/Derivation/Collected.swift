@@ -9,8 +9,8 @@
 internal enum Origin {
     /// The function has read the root itself. `isRetained` says whether the function retains it.
     case read(any DerivationRoot, isRetained: Bool)
-    /// The reference is copied: from a derived value that the function has read, from a
-    /// result that was computed on copies, or from an earlier evaluation.
+    /// The reference is copied: from a derived value that the function has read, from a result that
+    /// was computed on copies, or from an earlier evaluation.
     case copied(RootReference)
     /// The root is known from an earlier evaluation. The set of that evaluation has no reference to
     /// it, because the function retains it: with references, a derived value of two properties

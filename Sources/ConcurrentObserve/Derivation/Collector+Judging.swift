@@ -47,7 +47,7 @@ extension Collector {
     @inline(never)
     private func joinRing(_ set: DependencySet) -> Bool {
         guard set.details!.ringMembers.contains(state.derived) else { return false }
-        Collector.copyWhat([self])
+        Collector.moveToCopies([self])
         return true
     }
 

@@ -94,8 +94,8 @@ internal final class Collector {
         var isTorn = false
         /// The copies that the function reads instead of its sources; nil if it reads the sources.
         var copies: DependencyCopies?
-        /// The number of the copies with which the present run began; -1 if it began without
-        /// copies.
+        /// The number of the copies with which the present run began; -1 if it got them in its
+        /// middle. It has no meaning without copies.
         var copiesNumber = 0
         /// How often a source has changed while the function read or ran. Failures of evaluations
         /// inside this one count, too.

@@ -184,7 +184,7 @@ extension Collector {
     }
 
     /// Makes the evaluations `way` go on with copies of all that they have read.
-    static func copyWhat(_ way: [Collector]) {
+    static func moveToCopies(_ way: [Collector]) {
         let copies = DependencyCopies()
         for collector in way { collector.join(copies) }
         way[0].use(copies, of: way.flatMap(\.state.collected.origins))

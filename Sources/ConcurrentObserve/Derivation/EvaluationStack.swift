@@ -130,7 +130,7 @@
                 collector(depth).copyWhat(way)
                 return nil
             }
-            Collector.copyWhat(way)
+            Collector.moveToCopies(way)
             return reader.resultOnCopies(node)
         }
         // If only some of the functions run on the reader's copies, the inner evaluation shows

@@ -79,6 +79,8 @@ extension Collector {
         }
     }
 
+    /// Returns an evaluation of `derived` for this function: one that is current, or one on the
+    /// function's copies. Moves the function to copies if both belong to a ring.
     @inline(__always)
     private func read(_ derived: DerivationNode) -> Present {
         if !isOnCopies {

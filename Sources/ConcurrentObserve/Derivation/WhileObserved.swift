@@ -125,11 +125,13 @@ private final class Runs: @unchecked Sendable {
     func removeObserver() {
         // Under no lock: the clock is the user's. (P5)
         let rest = rest()
+        // The replaced function is released after the lock: it has an instant of the user's clock.
+        var replaced: (@Sendable () async -> Void)? = rest
         let waiter = lock.withLock { () -> CheckedContinuation<Void, Never>? in
             observers -= 1
             guard observers == 0 else { return nil }
             departures += 1
-            presentRest = rest
+            swap(&presentRest, &replaced)
             return self.waiter.take()
         }
         waiter?.resume()
