@@ -35,7 +35,11 @@ extension Mutant {
         Mutant(.anErrorStays, "derived-graphs", [.invariant("P25.errors")]),
         Mutant(.aValueComesFromItsOwnError, "random-rings", [.invariant("P22.ring-value")]),
         Mutant(.aRingsHeadHasAValue, "random-rings", [.invariant("P25.ring-has-error")]),
-        Mutant(.aRingIsNotEvaluatedAgain, "random-rings", [.invariant("P25.same-again"), .invariant("P22.ring-value")]),
+        Mutant(
+            .aRingIsNotEvaluatedAgain,
+            "random-rings",
+            [.invariant("P25.same-again"), .invariant("P22.ring-value")]
+        ),
         Mutant(.aMemberWithAResultDoesNotCutItsRing, "random-rings", [.invariant("P25.same-again")]),
         Mutant(.anErrorOfNoRingStays, "random-rings", [.invariant("P25.error-in-ring")]),
         Mutant(
