@@ -110,20 +110,32 @@ let package = Package(
             linkerSettings: [.linkedLibrary("urcu-bp", isUsed), .linkedLibrary("urcu-common", isUsed)]
         ),
 
+        // The lowest room of the library: the compiler holds its border.
+        .target(
+            name: "ConcurrentObservePlatform",
+            dependencies: ["CPlatform", .target(name: "CURCU", condition: liburcu)],
+            path: "Sources/ConcurrentObserve/Platform",
+            swiftSettings: settings
+        ),
         .target(
             name: "ConcurrentObserve",
             dependencies: [
-                "CPlatform", .target(name: "CURCU", condition: liburcu),
+                "ConcurrentObservePlatform",
                 .product(name: "Instrumentation", package: "swift-distributed-tracing", condition: tracing),
                 .product(name: "Logging", package: "swift-log", condition: tracing),
             ],
+            exclude: ["Platform"],
             swiftSettings: settings
         ),
-        .target(name: "ConcurrentObserveInspection", dependencies: ["ConcurrentObserve"], swiftSettings: settings),
+        .target(
+            name: "ConcurrentObserveInspection",
+            dependencies: ["ConcurrentObserve", "ConcurrentObservePlatform"],
+            swiftSettings: settings
+        ),
         // Needs swift-testing, of the toolchain.
         .target(
             name: "ConcurrentObserveTesting",
-            dependencies: ["ConcurrentObserve", "ConcurrentObserveInspection"],
+            dependencies: ["ConcurrentObserve", "ConcurrentObserveInspection", "ConcurrentObservePlatform"],
             swiftSettings: settings
         ),
         // The tools of `stress` that know nothing of the library.
@@ -195,7 +207,7 @@ let package = Package(
         .target(
             name: "ConcurrentObserveCollections",
             dependencies: [
-                "ConcurrentObserve",
+                "ConcurrentObserve", "ConcurrentObservePlatform",
                 .product(
                     name: "HashTreeCollections",
                     package: "swift-collections",

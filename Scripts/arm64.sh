@@ -135,8 +135,8 @@ module() {
 program() {
     local name="$1"
     shift
-    compile -O -wmo -module-name "$name" "$@" $(files "$out" c.o) "$out/ConcurrentObserve.o" -lurcu-bp -lurcu-common \
-        -o "$out/$name"
+    compile -O -wmo -module-name "$name" "$@" $(files "$out" c.o) "$out"/ConcurrentObserve{Platform,}.o \
+        -lurcu-bp -lurcu-common -o "$out/$name"
     echo "arm64.sh: $name linked after $SECONDS s"
 }
 
@@ -169,6 +169,9 @@ run() {
 }
 
 c $(files "$sources/Sources/CPlatform" c) "$sources/Sources/CURCU/Shims/CURCU.c" "$sources/Tests/HeapSize/HeapSize.c"
+# The room Platform is a module of its own.
+mv "$root$sources/Sources/ConcurrentObserve/Platform" "$root$sources/Sources/Platform"
+module ConcurrentObservePlatform "$sources/Sources/Platform" "${strict[@]}"
 module ConcurrentObserve "$sources/Sources/ConcurrentObserve" "${strict[@]}"
 
 awk '/^<!-- example -->/ { found = 1; next } found && /^```swift/ { inside = 1; next } inside && /^```/ { exit } inside' \

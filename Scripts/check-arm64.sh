@@ -82,10 +82,14 @@ work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 
 # compile SOURCES ARCHITECTURE: writes the assembly of the pieces below SOURCES to
-# $work/ARCHITECTURE.s.
+# $work/ARCHITECTURE.s. Here they are one module, without the import of the room Platform.
 compile() {
     local piece files=()
-    for piece in $pieces; do files+=("$1/$piece"); done
+    for piece in $pieces; do
+        mkdir -p "$work/pieces/${piece%/*}"
+        sed -E 's/^(public )?import ConcurrentObservePlatform$//' "$1/$piece" >"$work/pieces/$piece"
+        files+=("$work/pieces/$piece")
+    done
     swiftc -target aarch64-none-none-elf -package-name concurrentobserve -enable-experimental-feature Embedded -strict-memory-safety \
         -wmo -O -parse-as-library -Xcc -march="$2" -I "$checkout/Models/Arm64/CPlatform" -S \
         "$checkout/Models/Arm64/Primitives.swift" "${files[@]}" -o "$work/$2.s" >"$work/log" 2>&1 || {

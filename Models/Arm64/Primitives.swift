@@ -6,7 +6,7 @@
 public import CPlatform
 import Synchronization
 
-enum Fork { static func trapInChild() {} }
+@usableFromInline enum Fork { @inlinable static func trapInChild() {} }
 @inlinable @inline(__always) public func compilerBarrier() { cplatform_compiler_barrier() }
 public enum AsymmetricBarrier {
     public static var needsFences: Bool { false }

@@ -4,6 +4,7 @@
 
 #if Collections
 public import ConcurrentObserve
+import ConcurrentObservePlatform
 public import HashTreeCollections
 import Synchronization
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConcurrentObserve
+import ConcurrentObservePlatform
 import Runtime
 
 /// The places of calls, by the addresses of the calls.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 public import ConcurrentObserve
+import ConcurrentObservePlatform
 
 extension ConcurrentObserveDiagnostics {
     /// Records from now on who makes observations, where and when, and why derived values are

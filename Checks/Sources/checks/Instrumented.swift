@@ -6,6 +6,9 @@ import Foundation
 /// seeded bugs. Git ignores it.
 ///
 /// Every anchor must occur exactly once, and every edit must change something.
+///
+/// The copy is one module. Its edits let all rooms call the explorer, also the rooms that are
+/// modules of their own in the library.
 struct Instrumented {
     static let copy = "Instrumented/Sources/ConcurrentObserveInstrumented"
     static let edits = "Instrumented/Edits/"
@@ -21,7 +24,7 @@ struct Instrumented {
         count = all.values.reduce(0) { $0 + $1.count }
         for path in checkout.paths.sorted() where path.hasPrefix(Structure.sources + "/") && path.hasSuffix(".swift") {
             let inside = String(path.dropFirst(Structure.sources.count + 1))
-            let text = checkout.text(path) ?? ""
+            let text = Self.withoutOwnImports(checkout.text(path) ?? "")
             guard let edits = all.removeValue(forKey: inside) else {
                 files[inside] = text
                 continue
@@ -41,6 +44,16 @@ struct Instrumented {
             files[inside] = checkout.text(path)
         }
         files["SeededBug.swift"] = Self.list(list.bugs.map(\.name).sorted())
+    }
+
+    /// Returns the text without its imports of the library's own modules. Their lines stay, empty,
+    /// so that every other line keeps its number.
+    private static func withoutOwnImports(_ text: String) -> String {
+        Structure.modules.values.reduce(text) { text, module in
+            text.split(separator: "\n", omittingEmptySubsequences: false)
+                .map { $0.split(separator: " ").suffix(2) == ["import", module[...]] ? "" : $0 }
+                .joined(separator: "\n")
+        }
     }
 
     private static func list(_ bugs: [String]) -> String {

@@ -37,14 +37,22 @@ struct Perturbed {
 
     /// Returns the files of the library that differ in its copy: the edited ones, and the
     /// additional ones.
+    ///
+    /// The copy of the library is one module, like the instrumented copy. Rooms that are modules of
+    /// their own move into the folder `Instrumentation`, and leave an empty module behind, which
+    /// other targets may go on importing.
     static func changes(_ checkout: Checkout) throws -> [String: String?] {
         let inside = Structure.sources + "/"
-        var files = try Instrumented(checkout).files.reduce(into: [:]) { $0[inside + $1.key] = $1.value }
+        var files: [String: String] = try Instrumented(checkout).files.reduce(into: [:]) { files, file in
+            let isMoved = Structure.modules.keys.contains { file.key.hasPrefix($0 + "/") }
+            files[inside + (isMoved ? "Instrumentation/" : "") + file.key] = file.value
+        }
         for (path, edits) in try EditList(checkout, below: edits).edits {
             guard let text = files.removeValue(forKey: path) else { throw Failure("the copy has no file \(path)") }
             files[path.dropLast(6) + ".perturbed.swift"] = try EditedFile(path, text).apply(edits)
         }
         files[inside + "Instrumentation/Perturbed.swift"] = checkout.text(added)
+        for room in Structure.modules.keys { files["\(inside)\(room)/Empty.swift"] = "" }
         let originals = checkout.paths.filter { $0.hasPrefix(inside) && $0.hasSuffix(".swift") }
         return originals.reduce(into: files.mapValues(Optional.some)) { if files[$1] == nil { $0[$1] = .some(nil) } }
     }

@@ -37,6 +37,13 @@ struct InstrumentedTests {
         return text.lines.filter { !$0.hasPrefix("#sourceLocation") }.map(String.init)
     }
 
+    @Test("The copy is one module: it imports none of the library's own, and lines keep their numbers")
+    func imports() throws {
+        let text = "public import ConcurrentObservePlatform\nimport Synchronization\n"
+        let checkout = Checkout(["Sources/ConcurrentObserve/Property/Read.swift": text])
+        #expect(try Instrumented(checkout).files["Property/Read.swift"] == "\nimport Synchronization\n")
+    }
+
     @Test("Each kind of edit, at each kind of place; behind it stands which line follows")
     func kinds() throws {
         let edits = """

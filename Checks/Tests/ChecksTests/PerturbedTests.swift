@@ -72,5 +72,9 @@ struct PerturbedTests {
         let originals = checkout.swiftFiles(below: Structure.sources)
         #expect(originals.allSatisfy { changes[$0] != nil })
         #expect(originals.contains { changes[$0]! == nil })
+        // The room Platform calls the explorer, so it belongs to the same module as that.
+        #expect(changes[path + "Platform/Lock.edited.swift"] != nil)
+        let left = changes.filter { $0.key.hasPrefix("Sources/ConcurrentObserve/Platform/") && $0.value != nil }
+        #expect(left == ["Sources/ConcurrentObserve/Platform/Empty.swift": ""])
     }
 }

@@ -62,7 +62,7 @@ internal func exploredStep(_ name: StaticString) -> Bool {
     unsafe Instrumentation.exploration?.step(name) ?? false
 }
 
-@inline(never)
+@inline(never) @usableFromInline
 internal func exploredWait(
     _ name: StaticString,
     atMost limit: Duration? = nil,

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ConcurrentObservePlatform
+
 /// The state of a two-way binding, which its closure retains: weak references to both sides, and
 /// their agreement.
 ///

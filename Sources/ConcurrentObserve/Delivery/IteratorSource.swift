@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ConcurrentObservePlatform
+
 /// The source of an iterator's elements: a subscription, and the observation that fills it. Both
 /// end with the last copy of the iterator.
 @usableFromInline

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ConcurrentObservePlatform
+
 /// An observation that a check of the process has found: a callback of it runs for long, or many
 /// events wait in its mailbox.
 public struct ObservationReport: Sendable, Identifiable {

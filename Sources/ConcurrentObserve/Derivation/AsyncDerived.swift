@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ConcurrentObservePlatform
+
 /// A value that an asynchronous function computes from a property, and computes again after each
 /// change of the property.
 ///

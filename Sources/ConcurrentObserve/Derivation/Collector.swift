@@ -5,6 +5,8 @@
 // A *ring* consists of derived values that need each other, or of one that needs itself. The page
 // in `Derived.swift` explains the room.
 
+import ConcurrentObservePlatform
+
 /// Collects the roots and versions that are read in one evaluation, and takes its result.
 ///
 /// A collector belongs to the evaluating thread, which uses it for one evaluation after another.

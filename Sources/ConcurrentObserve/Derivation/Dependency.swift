@@ -3,6 +3,7 @@
 // A *root* is a property that stores its own value. A *link* is an observer that a derived value
 // attaches to a root. The page in `Derived.swift` explains the room.
 
+import ConcurrentObservePlatform
 import Synchronization
 
 /// A property that, when a derived value reads it, notes the roots on which its value depends, as

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ConcurrentObservePlatform
 import Synchronization
 
 /// Keeps a derived value for its observations and sequences, and retains none of the sources that

@@ -4,6 +4,7 @@
 // value that the program has released: see `DerivationKeeper`. The page in `Derived.swift` explains
 // the room.
 
+import ConcurrentObservePlatform
 public import Synchronization
 
 // A public class needs a public superclass. Documentation leaves out names with an underscore.

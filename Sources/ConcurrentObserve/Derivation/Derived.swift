@@ -55,6 +55,7 @@
 // The walk that matters most: `linkHasChanged`, `settle`, `runLoop`, `round`, `refresh`,
 // `evaluate`, `collect`, `commit`, `publish`, `DerivedResults.publish`, `announce`.
 
+import ConcurrentObservePlatform
 import Synchronization
 
 /// A value that is computed from properties and is always current, on any thread. It is never

@@ -3,6 +3,7 @@
 // A *root* is a property that stores its own value. A *link* is the observer at one root of a
 // derived value. The page in `Derived.swift` explains the room.
 
+import ConcurrentObservePlatform
 import Synchronization
 
 /// The observer at one root of an observed derived value. It does not retain the derived value.

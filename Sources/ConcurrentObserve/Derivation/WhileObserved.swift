@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ConcurrentObservePlatform
+
 /// A property that an asynchronous function keeps up to date, but only while it is observed: for
 /// example by a poll, or by a subscription or a connection that is too expensive to keep otherwise.
 ///

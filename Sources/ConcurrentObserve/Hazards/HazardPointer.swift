@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import ConcurrentObservePlatform
 public import Synchronization
 
 /// A word in which a thread publishes the address of the object that it uses. While the address is

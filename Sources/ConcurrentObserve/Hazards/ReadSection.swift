@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import ConcurrentObservePlatform
 public import Synchronization
 
 /// A section of a few instructions in which a thread may load a published pointer and pin it:

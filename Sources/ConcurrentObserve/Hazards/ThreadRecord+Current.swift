@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import ConcurrentObservePlatform
+
 extension ThreadRecord {
     /// The calling thread's record. On the thread's first use of the library it allocates one, or
     /// takes over a free one.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ConcurrentObservePlatform
+
 /// A reference that does not retain its object.
 ///
 /// As with any unowned reference, the object's memory is kept until this reference is gone, but its

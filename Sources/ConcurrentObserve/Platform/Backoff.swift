@@ -4,16 +4,20 @@ import CPlatform
 
 /// Waits for a short event that no thread signals. It spins first, then yields, then sleeps for
 /// increasing times.
-internal struct Backoff {
-    private var round = 0
+@usableFromInline
+package struct Backoff {
+    @usableFromInline internal var round: Int
+
+    @inlinable
+    package init() { round = 0 }
 
     /// Waits while `condition` holds. `condition` must have no side effects.
-    static func wait(for name: StaticString, while condition: () -> Bool) {
+    package static func wait(for name: StaticString, while condition: () -> Bool) {
         var wait = Backoff()
         while condition() { wait.pause() }
     }
 
-    mutating func pause() {
+    package mutating func pause() {
         round += 1
         switch round {
         case ...64:

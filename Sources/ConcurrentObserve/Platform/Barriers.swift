@@ -5,7 +5,7 @@ import Synchronization
 
 /// Keeps the compiler, not the processor, from moving memory accesses across it.
 @inlinable @inline(__always)
-internal func compilerBarrier() { cplatform_compiler_barrier() }
+package func compilerBarrier() { cplatform_compiler_barrier() }
 
 /// The asymmetric barrier between a frequent side, which calls `light`, and a rare side, which
 /// calls `heavy()`.
@@ -18,11 +18,11 @@ internal func compilerBarrier() { cplatform_compiler_barrier() }
 /// If the kernel has membarrier, the rare side includes the fence for both sides. Otherwise both
 /// sides execute a full fence. Both sides use one flag, which is set before `main`.
 @usableFromInline
-internal enum AsymmetricBarrier {
+package enum AsymmetricBarrier {
     /// Whether the frequent side must execute a fence, because `heavy()` does not reach other
     /// threads.
     @inlinable @inline(__always)
-    static var needsFences: Bool { !UserspaceRCU.hasMembarrier }
+    package static var needsFences: Bool { !UserspaceRCU.hasMembarrier }
 
     /// The frequent side: orders the caller's earlier stores before its later loads. Pairs with
     /// `heavy()`.
@@ -30,18 +30,18 @@ internal enum AsymmetricBarrier {
     /// - Returns: `observer`. If a fence is needed, `fullFence(_:)` takes the value and returns it,
     ///   so the caller needs no register that survives calls.
     @inlinable @inline(__always)
-    static func light(fenced: Bool, _ observer: UInt) -> UInt {
+    package static func light(fenced: Bool, _ observer: UInt) -> UInt {
         compilerBarrier()
         return fenced ? fullFence(observer) : observer
     }
 
     @inlinable @inline(__always)
-    static func light(fenced: Bool) { _ = light(fenced: fenced, 0) }
+    package static func light(fenced: Bool) { _ = light(fenced: fenced, 0) }
 
     /// Executes a full fence, and returns `observer`. It is out of line, so that the notification
     /// path contains no fence where it needs none. (P15)
     @usableFromInline @inline(never)
-    static func fullFence(_ observer: UInt) -> UInt {
+    package static func fullFence(_ observer: UInt) -> UInt {
         // Sequentially consistent: pairs with the fence in heavy(), which the rare side executes.
         atomicMemoryFence(ordering: .sequentiallyConsistent)
         return observer
@@ -50,7 +50,7 @@ internal enum AsymmetricBarrier {
     /// The rare side: executes a full barrier at some point in the program order of every thread.
     /// If the kernel has no membarrier, it executes a fence on the calling thread. Pairs with
     /// `light(fenced:)`.
-    static func heavy() {
+    package static func heavy() {
         if needsFences {
             // Sequentially consistent: pairs with the fence in light(fenced:), which the frequent
             // side then executes.

@@ -5,17 +5,17 @@ public import CPlatform
 /// The state of the calling thread that the system keeps: the library's record, the function to
 /// call at the exit, the stack.
 @usableFromInline
-internal enum CurrentThread {
+package enum CurrentThread {
     /// The library's record of the thread, or nil before it has one. It is a thread-local variable.
     @inlinable @inline(__always)
-    static var record: UnsafeMutableRawPointer? {
+    package static var record: UnsafeMutableRawPointer? {
         // Safe, both: a pointer, which is not read through here.
         get { unsafe cplatform_get_thread_record() }
         set { unsafe cplatform_set_thread_record(newValue) }
     }
 
     /// Calls `hook` with `record` when the thread exits. All calls must pass the same `hook`.
-    static func callAtExit(
+    package static func callAtExit(
         with record: UnsafeMutableRawPointer,
         _ hook: @convention(c) (UnsafeMutableRawPointer) -> Void
     ) {
@@ -25,11 +25,12 @@ internal enum CurrentThread {
 
     /// Whether the thread has used nearly all of its stack. The rest is enough to print the message
     /// of a trap.
-    static var stackIsNearlyUsedUp: Bool { cplatform_stack_is_nearly_used_up() }
+    @inlinable
+    package static var stackIsNearlyUsedUp: Bool { cplatform_stack_is_nearly_used_up() }
 
     /// Traps if something that the library needs could not be set up before `main`, or if
     /// Swift's runtime is not as the library assumes.
-    static func trapWithoutSystem() {
+    package static func trapWithoutSystem() {
         let (keyError, handlerError) = (cplatform_exit_key_error(), cplatform_fork_handler_error())
         if keyError != 0 {
             fatalError(

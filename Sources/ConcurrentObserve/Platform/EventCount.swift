@@ -8,7 +8,7 @@ import Synchronization
 ///
 /// A waiter takes a ticket, checks, and sleeps only if there was no signal since the ticket, so no
 /// wake-up is lost. (The "eventcount" of Reed and Kanodia, 1979.)
-@safe internal final class EventCount: @unchecked Sendable {
+@safe package final class EventCount: @unchecked Sendable {
     // Unchecked: the pointer is constant, the words are atomic.
 
     /// The number of signals. It has its own memory on the heap, so that its address, on which the
@@ -16,23 +16,23 @@ import Synchronization
     private let signals: UnsafeMutablePointer<Atomic<UInt32>>
     private let sleepers = Atomic<UInt32>(0)
 
-    struct Ticket { fileprivate let signals: UInt32 }
+    package struct Ticket { fileprivate let signals: UInt32 }
 
-    init() {
+    package init() {
         // Safe: never freed; every event count lives as long as the process.
         unsafe signals = UnsafeMutablePointer.allocate(capacity: 1)
         unsafe signals.initialize(to: Atomic(0))
     }
 
     /// Takes a ticket. The caller must take it before it checks for the event.
-    func ticket() -> Ticket {
+    package func ticket() -> Ticket {
         // Acquire: pairs with the count in signal(); the waiter's check sees what happened before
         // that signal. The comparison in cplatform_wait finds a later signal.
         unsafe Ticket(signals: signals.pointee.load(ordering: .acquiring))
     }
 
     /// Sleeps until a signal that came after `ticket`, or until `limit` has passed.
-    func wait(_ ticket: Ticket, atMost limit: Duration?) {
+    package func wait(_ ticket: Ticket, atMost limit: Duration?) {
         // Relaxed: cplatform_wait executes a full barrier before it compares, which pairs with
         // signal(). Either it sees the new count, or the signalling thread sees this sleeper. No
         // ordering of this operation could replace that barrier.
@@ -44,7 +44,7 @@ import Synchronization
 
     /// Waits until `condition` holds: spins for a moment, then sleeps. The thread that makes
     /// `condition` true must call `signal()`.
-    func wait(for name: StaticString, until condition: () -> Bool) {
+    package func wait(for name: StaticString, until condition: () -> Bool) {
         for _ in 0..<64 {
             if condition() { return }
             cplatform_spin_hint()
@@ -57,13 +57,13 @@ import Synchronization
     }
 
     /// Whether there was a signal since the ticket. The answer is only a hint.
-    func isSignalled(after ticket: Ticket) -> Bool {
+    package func isSignalled(after ticket: Ticket) -> Bool {
         // Relaxed: a hint.
         unsafe signals.pointee.load(ordering: .relaxed) != ticket.signals
     }
 
     /// Wakes every sleeping thread whose ticket is older than this signal.
-    func signal() {
+    package func signal() {
         // Sequentially consistent, both: the event is ordered before the count, and the count
         // before the check for sleepers. They pair with ticket(), and with the barrier in
         // wait(_:atMost:).

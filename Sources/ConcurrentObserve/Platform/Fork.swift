@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CPlatform
+public import CPlatform
 
 /// Traps if the child of a `fork` does something that it must not do. The library does nothing else
 /// about forks. (P18)
@@ -10,21 +10,24 @@ import CPlatform
 /// library may read values, which takes no lock, and call `exec` or `_exit`. Every lock of the
 /// library reads a flag, which a handler sets in the child, and traps if it is set. The parent
 /// notices nothing.
-internal enum Fork {
+@usableFromInline
+package enum Fork {
     /// Whether the process is the child of a process that had used the library before the fork.
-    static var isInChild: Bool { cplatform_is_child() }
+    @inlinable
+    package static var isInChild: Bool { cplatform_is_child() }
 
     /// Notes that the process has used the library. The library calls it before it makes anything
     /// that has a lock.
-    static func noteUse() { cplatform_note_use() }
+    @inlinable
+    package static func noteUse() { cplatform_note_use() }
 
-    @inline(__always)
-    static func trapInChild() {
+    @inlinable @inline(__always)
+    package static func trapInChild() {
         if isInChild { trap() }
     }
 
-    @inline(never)
-    private static func trap() -> Never {
+    @usableFromInline @inline(never)
+    internal static func trap() -> Never {
         fatalError(
             "ConcurrentObserve: the child of a fork has used more than the values of its parent. It may read values, and call exec or _exit. Use posix_spawn, or fork before the first use of the library."
         )

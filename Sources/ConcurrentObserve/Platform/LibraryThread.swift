@@ -17,7 +17,7 @@ package enum LibraryThread {
     /// Starts a thread that runs `body`.
     ///
     /// - Returns: False if the system cannot start a thread.
-    static func start(named name: StaticString, _ body: @escaping @Sendable () -> Void) -> Bool {
+    package static func start(named name: StaticString, _ body: @escaping @Sendable () -> Void) -> Bool {
         let start = unsafe Unmanaged.passRetained(Start(body: body))
         // Safe: a literal ends with a zero byte. No string is made, because memory may be short.
         let error = unsafe name.utf8Start.withMemoryRebound(to: CChar.self, capacity: name.utf8CodeUnitCount + 1) {

@@ -18,8 +18,8 @@
 // - It knows nothing of observers, values or records: it passes on addresses.
 // - No lock of this room is held while user code runs. (P5)
 
-import CPlatform
-import Synchronization
+public import CPlatform
+public import Synchronization
 
 /// Mutual exclusion for the library's own state. No user code runs inside. (P5)
 ///
@@ -29,19 +29,22 @@ import Synchronization
 @usableFromInline
 package struct Lock: ~Copyable, Sendable {
     /// The lock's state: `free`, `held` or `contended`.
-    private let word = Atomic<UInt32>(Self.free)
+    @usableFromInline internal let word: Atomic<UInt32>
 
-    private static var free: UInt32 { 0 }
-    private static var held: UInt32 { 1 }
+    @inlinable @inline(__always)
+    internal static var free: UInt32 { 0 }
+    @inlinable @inline(__always)
+    internal static var held: UInt32 { 1 }
     /// The lock is held, and other threads may be sleeping until it is free.
-    private static var contended: UInt32 { 2 }
+    @inlinable @inline(__always)
+    internal static var contended: UInt32 { 2 }
 
-    @usableFromInline
-    package init() {}
+    @inlinable @inline(__always)
+    package init() { word = Atomic(Self.free) }
 
     /// Runs `body` while no other thread is inside a `withLock` of this lock. The lock is not
     /// recursive.
-    @inline(__always)
+    @inlinable @inline(__always)
     package borrowing func withLock<Result: ~Copyable, Failure: Error>(
         _ body: () throws(Failure) -> Result
     ) throws(Failure) -> Result {
@@ -52,28 +55,29 @@ package struct Lock: ~Copyable, Sendable {
         return try body()
     }
 
-    borrowing func lock() {
+    @inlinable
+    package borrowing func lock() {
         if tryLock() { return }
         lockSlowly()
     }
 
     /// Takes the lock if it is free. Returns false if it is not.
-    @inline(__always)
-    borrowing func tryLock() -> Bool {
+    @inlinable @inline(__always)
+    package borrowing func tryLock() -> Bool {
         Fork.trapInChild()
         // Acquire: pairs with the release in unlock().
         return word.compareExchange(expected: Self.free, desired: Self.held, ordering: .acquiring).exchanged
     }
 
     /// Whether a thread holds the lock. If no thread does, the work of earlier holders is visible.
-    @inline(__always)
-    var isHeld: Bool {
+    @inlinable @inline(__always)
+    package var isHeld: Bool {
         // Acquire: pairs with the release in unlock().
         word.load(ordering: .acquiring) != Self.free
     }
 
-    @inline(never)
-    private borrowing func lockSlowly() {
+    @usableFromInline @inline(never)
+    internal borrowing func lockSlowly() {
         // In most cases the holder is about to release the lock: it holds it for a few dozen
         // instructions.
         for _ in 0..<64 {
@@ -90,7 +94,8 @@ package struct Lock: ~Copyable, Sendable {
         }
     }
 
-    borrowing func unlock() {
+    @inlinable
+    package borrowing func unlock() {
         // Release: pairs with the acquires in tryLock(), lockSlowly() and isHeld.
         guard word.exchange(Self.free, ordering: .releasing) == Self.contended else { return }
         // Safe: the address is not read through. If the lock no longer exists, a thread may be

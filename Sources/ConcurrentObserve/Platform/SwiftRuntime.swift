@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import CPlatform
+public import CPlatform
 import Synchronization
 
 /// Calls the internal functions of the Swift runtime. No other type of the library calls them.
-internal enum SwiftRuntime {
+@usableFromInline
+package enum SwiftRuntime {
     /// Retains the object at `address` for the caller. Returns nil if the object's `deinit` has
     /// begun. The caller must keep the object's memory, by an unowned reference for example.
-    static func tryRetain(_ address: UInt) -> Unmanaged<AnyObject>? {
+    @inlinable
+    package static func tryRetain(_ address: UInt) -> Unmanaged<AnyObject>? {
         // Safe: the caller keeps the memory. The runtime has counted the reference.
         unsafe cplatform_try_retain(UnsafeMutableRawPointer(bitPattern: address))
             .map { unsafe Unmanaged.fromOpaque($0) }
@@ -15,24 +17,24 @@ internal enum SwiftRuntime {
 
     /// Retains an object `count` times, without an atomic operation. No other thread may have a
     /// reference to the object.
-    @inline(__always)
-    static func retainUnshared(_ object: AnyObject, _ count: UInt32) {
+    @inlinable @inline(__always)
+    package static func retainUnshared(_ object: AnyObject, _ count: UInt32) {
         // Safe: the caller has the object.
         unsafe cplatform_retain_unshared(Unmanaged.passUnretained(object).toOpaque(), count)
     }
 
     /// Destroys the value at `value`, whose type's metadata is at `type`. The caller must own the
     /// value.
-    @inline(__always)
-    static func destroy(_ value: UnsafeMutableRawPointer, ofType type: UnsafeRawPointer) {
+    @inlinable @inline(__always)
+    package static func destroy(_ value: UnsafeMutableRawPointer, ofType type: UnsafeRawPointer) {
         // Safe: the caller owns the value, and `type` is its type.
         unsafe cplatform_destroy(value, type)
     }
 
     /// Fetches the cache line at `address`, which will be read and written soon. Any address is
     /// allowed.
-    @inline(__always)
-    static func prefetch(_ address: UInt) {
+    @inlinable @inline(__always)
+    package static func prefetch(_ address: UInt) {
         // Safe: a prefetch does not fault.
         unsafe cplatform_prefetch(UnsafeRawPointer(bitPattern: address))
     }

@@ -13,47 +13,47 @@ public import CPlatform
 /// pointers protect tables, too: see `HazardPointer.protectTable(_:)`. This file is the only one
 /// that differs.
 @usableFromInline
-internal enum UserspaceRCU {
+package enum UserspaceRCU {
     #if LibURCU && os(Linux)
     /// Whether read sections protect tables. A constant.
     @inlinable @inline(__always)
-    static var isUsed: Bool { true }
+    package static var isUsed: Bool { true }
 
     /// Whether membarrier reaches every thread. When it does not, readers execute fences.
     @inlinable @inline(__always)
-    static var hasMembarrier: Bool { curcu_has_membarrier() }
+    package static var hasMembarrier: Bool { curcu_has_membarrier() }
 
     /// Whether the calling thread has a reader, liburcu's record of a thread that reads.
     @inlinable @inline(__always)
-    static var hasReader: Bool { curcu_has_reader() }
+    package static var hasReader: Bool { curcu_has_reader() }
 
     /// Enters a read section. Makes a reader for the calling thread if it has none.
     @inlinable @inline(__always)
-    static func enter() { curcu_read_lock() }
+    package static func enter() { curcu_read_lock() }
 
     /// Leaves a read section.
     @inlinable @inline(__always)
-    static func leave() { curcu_read_unlock() }
+    package static func leave() { curcu_read_unlock() }
 
     /// Waits until every read section that was open at the call has been left. It is a full barrier
     /// on every thread.
-    static func synchronize() { curcu_synchronize() }
+    package static func synchronize() { curcu_synchronize() }
     #else
     @inlinable @inline(__always)
-    static var isUsed: Bool { false }
+    package static var isUsed: Bool { false }
 
     @inlinable @inline(__always)
-    static var hasMembarrier: Bool { cplatform_has_membarrier() }
+    package static var hasMembarrier: Bool { cplatform_has_membarrier() }
 
     @inlinable @inline(__always)
-    static var hasReader: Bool { true }
+    package static var hasReader: Bool { true }
 
     @inlinable @inline(__always)
-    static func enter() {}
+    package static func enter() {}
 
     @inlinable @inline(__always)
-    static func leave() {}
+    package static func leave() {}
 
-    static func synchronize() {}
+    package static func synchronize() {}
     #endif
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ConcurrentObservePlatform
 import Synchronization
 
 /// The lock under which the changes of one property are made, one after the other. (P2, P5)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+public import ConcurrentObservePlatform
 public import Synchronization
 
 /// The memory of a property's value. Any thread may read the value at any time; one thread at a

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ConcurrentObservePlatform
+
 /// An object that weak properties may refer to: they notify their observers when it dies.
 ///
 /// A class or an actor, of any isolation, adopts it with one stored property:

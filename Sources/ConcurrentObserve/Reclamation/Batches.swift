@@ -4,6 +4,8 @@
 // threads, and reclaims the items that no frame holds. The page in `ReclamationThread.swift`
 // explains the room.
 
+import ConcurrentObservePlatform
+
 /// Identifies the items of one reclamation pass. It is a number, because every item carries it from
 /// thread to thread.
 internal struct Batch: Equatable {

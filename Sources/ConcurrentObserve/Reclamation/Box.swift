@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ConcurrentObservePlatform
+
 /// Memory for one value of any type. The runtime counts references to a box as to any object, so
 /// code that releases references releases boxes, too.
 ///

@@ -4,6 +4,7 @@
 // reclamation thread scans the frames of all threads, and releases what no frame pins. The page in
 // `ReclamationThread.swift` explains the room.
 
+import ConcurrentObservePlatform
 import Synchronization
 
 /// Empty boxes for the next values of one thread. The releases of the thread's magazine have

@@ -4,6 +4,8 @@
 // threads, and reclaims the items that no frame holds. The page in `ReclamationThread.swift`
 // explains the room.
 
+import ConcurrentObservePlatform
+
 /// Decides how many deinit threads to start. While items wait, it measures, every four milliseconds
 /// or less often, how fast the threads begin items, and how much processor time they use.
 ///

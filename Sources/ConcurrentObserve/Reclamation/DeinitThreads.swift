@@ -4,6 +4,8 @@
 // threads, and reclaims the items that no frame holds. The page in `ReclamationThread.swift`
 // explains the room.
 
+import ConcurrentObservePlatform
+
 /// The threads that run user code for the library: deinitialisers of captures, and `onEnd`. (P5,
 /// P14)
 ///

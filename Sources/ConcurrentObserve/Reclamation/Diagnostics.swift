@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ConcurrentObservePlatform
 import Synchronization
 
 /// Figures about the library in this process at one moment. Use them for metrics and to find a

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ConcurrentObservePlatform
 import Synchronization
 
 /// Reclaimed observers without references, kept for reuse.

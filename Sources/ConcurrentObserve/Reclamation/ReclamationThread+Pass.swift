@@ -4,6 +4,8 @@
 // threads, and reclaims the items that no frame holds. The page in `ReclamationThread.swift`
 // explains the room.
 
+import ConcurrentObservePlatform
+
 extension ReclamationThread {
     /// The number of items that a pass took, the number still held, and whether threads keep boxes.
     struct PassResult {

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ConcurrentObservePlatform
+
 // These functions let other threads wait for the library's threads. The system may be unable to
 // start the library's threads.
 extension ReclamationThread {
     /// Waits, ten milliseconds at most, until a pass has taken the retired items.
+    ///
+    /// It is out of line: its callers seldom call it, and are inlined where an observation ends.
+    @inline(never)
     func waitUntilTaken() {
         let ticket = taken.ticket()
         guard Self.wake(urgently: true) else {

@@ -42,6 +42,7 @@
 // `FrameScan.init`, `Triage.sort`, `DeinitThreads.enqueue`; then, on a deinit thread,
 // `DeinitThreads.run`, `Retirable.reclaim`.
 
+import ConcurrentObservePlatform
 import Synchronization
 
 /// The thread that waits for grace periods, scans the frames, and reclaims items that no thread can

@@ -4,6 +4,7 @@
 // reclamation thread scans the frames of all threads, and releases what no frame pins. The page in
 // `ReclamationThread.swift` explains the room.
 
+import ConcurrentObservePlatform
 import Synchronization
 
 /// References that one thread has retired and does not release itself, because the release may run

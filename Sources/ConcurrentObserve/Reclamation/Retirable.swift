@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ConcurrentObservePlatform
+
 /// An object that walks and readers may still be using when it is replaced or ended. It is retired
 /// first, and reclaimed when no thread can be using it.
 ///

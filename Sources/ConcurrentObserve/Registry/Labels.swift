@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ConcurrentObservePlatform
+
 /// The labels of observations, by the addresses of their observers. A thread's frame has only the
 /// address of the observer that is being called. A label is kept until the observation's closure is
 /// destroyed.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ConcurrentObservePlatform
+
 /// Keeps tokens and ends their observations together. Releasing the bag ends all its observations.
 /// (P10)
 ///

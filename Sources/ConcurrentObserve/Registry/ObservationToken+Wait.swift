@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ConcurrentObservePlatform
+
 extension ObservationToken {
     /// Ends the observation and blocks the thread until its callbacks have returned and its closure
     /// is destroyed. Use it in synchronous code; elsewhere write `await token.cancelAndWait()`.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ConcurrentObservePlatform
+
 /// Keeps an observation active: releasing the last reference to the token ends the observation.
 /// (P10)
 ///

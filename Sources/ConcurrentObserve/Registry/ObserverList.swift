@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ConcurrentObservePlatform
 import Synchronization
 
 /// The observers of one source. `ObserverRegistry` and properties embed it.

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ConcurrentObservePlatform
+
 /// Says whether an observation has ended and how, and has flags of its observer. It is one word,
 /// which a thread that walks a table loads without the core's lock.
 @usableFromInline

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ConcurrentObservePlatform
 import Synchronization
 
 // Every end of an observation (by its canceller, a removal, its source or its owner) takes place

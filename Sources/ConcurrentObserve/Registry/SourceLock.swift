@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ConcurrentObservePlatform
+
 /// The lock of one source's observations (`RegistryCore`), or of other shared state: a mailbox, a
 /// sequence, an actor's deliveries, a combination, a derived value, its links or its keeper, an
 /// agreement, or a `VersionOrder`. Code that is compiled into other modules can use it, unlike

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ConcurrentObservePlatform
 public import Synchronization
 
 /// The memory of a table that walks over it read, in one block: the number of entries,

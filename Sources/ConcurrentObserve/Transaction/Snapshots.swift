@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import ConcurrentObservePlatform
+
 /// Takes snapshots of several properties. It first reads without a lock. After `mostLooks` failed
 /// attempts, it holds off the publication of changes while it reads. (P20)
 @usableFromInline
