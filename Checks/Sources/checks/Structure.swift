@@ -44,7 +44,7 @@ struct Structure {
 
     /// Returns one line for each violation.
     func violations() -> [String] {
-        unknownRooms() + importsOfC() + dependenciesUpwards() + unsafeElsewhere() + unsafeNowhere()
+        unknownRooms() + importsOfC() + publicInside() + dependenciesUpwards() + unsafeElsewhere() + unsafeNowhere()
             + unsafeFlags() + licences() + importsOfFoundation() + mutexes() + longFiles() + instrumentation()
             + generated()
     }
@@ -65,6 +65,16 @@ struct Structure {
         Self.rooms.filter { $0 != Self.roomOfC }.flatMap(files).flatMap { path in
             (code[path]?.imports { ["CPlatform", "CURCU", "CLiburcu", "Glibc", "Musl", "Darwin"].contains($0) } ?? [])
                 .map { "\(path):\($0): imports C: only \(Self.roomOfC) may" }
+        }
+    }
+
+    /// Finds public declarations in rooms that are modules of their own. No product has these
+    /// modules, but every package that depends on the library can import them.
+    private func publicInside() -> [String] {
+        Self.modules.keys.sorted().flatMap(files).flatMap { path in
+            let imports = code[path]?.imports { _ in true } ?? []
+            return (code[path]?.lines { ["public", "open"].contains($0) } ?? []).filter { !imports.contains($0) }
+                .map { "\(path):\($0): public: the library's own modules have declarations of the package only" }
         }
     }
 

@@ -38,6 +38,10 @@ struct StructureTests {
                 "\(library)/Registry/P.swift:2: imports C: only Platform may"
             ),
             (
+                "\(library)/Platform/P.swift", "public import CPlatform\npublic func planted() {}",
+                "\(library)/Platform/P.swift:3: public: the library's own modules have declarations of the package only"
+            ),
+            (
                 "\(library)/Reclamation/P.swift", "let planted: ObservationToken? = nil",
                 "\(library)/Reclamation/P.swift:2: ObservationToken is declared above, in Registry, which Reclamation must not know"
             ),
