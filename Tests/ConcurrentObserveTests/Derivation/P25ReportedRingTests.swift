@@ -239,7 +239,7 @@ extension Promises.P25ReportedRingTests {
     func twoRings(changes: Int) {
         let (source, runs) = (Observed(0), Counter())
         let (shared, other) = (Slot<Derived<Result<String, any Error>>>(), Slot<Derived<Result<String, any Error>>>())
-        defer { (shared.clear(), other.clear()) }
+        defer { for slot in [shared, other] { slot.clear() } }
         let bodies: [@Sendable (borrowing Reader) -> String] = [
             { get in
                 _ = get(source)
@@ -254,7 +254,8 @@ extension Promises.P25ReportedRingTests {
             let made = [first, second].map { body in
                 Derived(throwing: { get throws(any Error) in bodies[body](get) })
             }
-            (shared.put(made[first]), other.put(made[second]))
+            shared.put(made[first])
+            other.put(made[second])
             for _ in 0..<2 {
                 #expect((try? made[first].value.get()) == nil)
                 let value = try? made[second].value.get()
