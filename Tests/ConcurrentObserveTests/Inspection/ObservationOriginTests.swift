@@ -2,6 +2,7 @@
 
 import ConcurrentObserve
 import ConcurrentObserveInspection
+import ConcurrentObservePlatform
 import ConcurrentObserveTesting
 import Dispatch
 import Testing
@@ -132,6 +133,12 @@ extension Promises.ObservationOriginTests {
         #expect(!places.isEmpty && !places.contains { $0.hasPrefix("swift::") || $0.hasPrefix("swift_") })
         property.value = 1
         for task in tasks { #expect(await task.value == 1) }
+    }
+
+    @Test("No function of the library is shown as a place")
+    func library() {
+        let places = LibraryThread.run(named: "observe-test") { Origin.capture().places() }
+        #expect(!places.isEmpty && places.allSatisfy { $0.file == "ObservationOriginTests.swift" })
     }
 
     @Test("The clock may change the property that is being observed")
