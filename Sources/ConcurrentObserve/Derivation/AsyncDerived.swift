@@ -13,12 +13,12 @@ import ConcurrentObservePlatform
 ///
 /// Its value is nil while the function runs. Afterwards it is the function's result, or the error
 /// that the function threw. A *run* is one call of the function, in a task of its own. A change of
-/// the source cancels the run before it, sets the value to nil, and starts the next run, all before
-/// the source's own setter returns. If the source is a derived value or a group that another thread
-/// is evaluating, the setter may leave this work to that thread. (P25) A run is overtaken when a
-/// later change starts another run. The result of an overtaken run is dropped, so a result never
-/// replaces the result for a later change. ``last`` keeps the last result of a run that threw no
-/// error.
+/// the source cancels the present run, sets the value to nil, and starts the next run. All of this
+/// happens before the source's own setter returns. If the source is a derived value or a group that
+/// another thread is evaluating, the setter may leave this work to that thread. (P25) A run is
+/// overtaken when a later change starts another run. The result of an overtaken run is dropped, so
+/// a result never replaces the result for a later change. ``last`` keeps the last result of a run
+/// that threw no error.
 ///
 /// The type is a property like any other: observe or bind it, wait with `first(where:)`, or read
 /// its value in a ``Derived``. To compute from several properties, pass a `Derived` of them:
@@ -95,7 +95,7 @@ public final class AsyncDerived<Success: Sendable>: ObservableProperty {
     ///
     /// - Throws: The error of the run, or `CancellationError` once the calling task is cancelled.
     public nonisolated(nonsending) func result() async throws -> Success {
-        // Not nil: the predicate has accepted it.
+        // Never nil: the predicate accepts only a result.
         try await first { $0 != nil }!.get()
     }
 }
@@ -112,7 +112,7 @@ private final class AsyncRuns<Success: Sendable>: @unchecked Sendable {
 
     // Unchecked: `lock` guards the variables.
     private let lock = Lock()
-    /// The version of the source for the newest run; nil before the first run.
+    /// The version of the source that the newest run computes from; nil before the first run.
     private var newest: UInt64?
     /// The task of the newest run.
     private var task: Task<Void, Never>?
@@ -120,8 +120,9 @@ private final class AsyncRuns<Success: Sendable>: @unchecked Sendable {
 
     /// Starts a run for `version` of the source, unless a run for a later version has begun.
     ///
-    /// - Parameter isFirst: Whether the initialiser starts the run. Then this start changes no
-    ///   state, because the initialiser may be called in the body of a `modify` or of a commit.
+    /// - Parameter isFirst: Whether the initialiser starts the run. If so, this function does not
+    ///   change the state, because the initialiser may be called in the body of a `modify` or of a
+    ///   commit.
     func start(
         for version: UInt64,
         isFirst: Bool,
@@ -145,7 +146,7 @@ private final class AsyncRuns<Success: Sendable>: @unchecked Sendable {
         }
         // Under no lock: a task's cancellation handlers are user code. (P5)
         overtaken?.cancel()
-        // An observer of the state may have changed the source, and so have started a newer run.
+        // An observer of the state may have changed the source, which starts a newer run.
         guard isNewest(version) else { return }
         let task = Task(priority: priority) { [weak self] in
             let result: Result<Success, any Error>
@@ -199,7 +200,7 @@ private final class AsyncRuns<Success: Sendable>: @unchecked Sendable {
             hasEnded = true
             return self.task.take()
         }
-        // Under no lock: as above.
+        // Under no lock: a task's cancellation handlers are user code. (P5)
         task?.cancel()
     }
 }

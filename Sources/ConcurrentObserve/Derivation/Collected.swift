@@ -12,10 +12,10 @@ internal enum Origin {
     /// The reference is copied: from a derived value that the function has read, from a result that
     /// was computed on copies, or from an earlier evaluation.
     case copied(RootReference)
-    /// The root is known from an earlier evaluation. The set of that evaluation has no reference to
-    /// it, because the function retains it: with references, a derived value of two properties
-    /// would take more than 256 bytes. A run on copies reads the root itself, and then has a
-    /// reference.
+    /// The root is known from an earlier evaluation. That evaluation's set has no reference to the
+    /// root, because the function retains the root. With references, a derived value of two
+    /// properties would take more than 256 bytes. A run on copies reads the root itself, and then
+    /// has a reference.
     case hidden
 
     var root: RootReference? {
@@ -89,7 +89,8 @@ extension Collected {
     ///
     /// - Parameters:
     ///   - isSnapshot: Whether the function reads all its sources before it computes.
-    ///   - ringMembers: See `DependencyDetails`.
+    ///   - ringMembers: If the result was computed with the error of a ring, the addresses of the
+    ///     derived values that were evaluated on the same copies; otherwise empty.
     func makeSet(isSnapshot: Bool, _ ringMembers: Set<UInt>) -> DependencySet {
         let isPlain =
             isSnapshot && nodes.isEmpty && others.isEmpty && ringMembers.isEmpty && origins.allSatisfy(\.isRetained)

@@ -6,18 +6,18 @@
 // sources in the same order. The page in `Derived.swift` explains the room.
 
 extension Collector {
-    /// Whether all values read so far were present at one moment: they still are, or they are
-    /// copies that were taken together. This check is the second half of a double collect, which
-    /// reads all versions twice. (P23)
+    /// Whether all values read so far were present at one moment. This is so if they are still
+    /// present, or if they are copies that were taken together. This check is the second half of a
+    /// double collect, which reads all versions twice. (P23)
     @usableFromInline
     var isConsistent: Bool {
         if isOnCopies { return isOnLatestCopies && (isOfCopies || isCurrent) }
         return isCurrent
     }
 
-    /// Whether all values read were present at one moment, for a function that has read all that it
-    /// needs. It is also true if the collector follows a set and has read at most one root, at one
-    /// version: that version was present, even if the root has changed since.
+    /// Whether all values read were present at one moment. Use it only for a function that has read
+    /// all that it needs. It is also true if the collector follows a set and has read at most one
+    /// root, at one version: that version was present, even if the root has changed since.
     @usableFromInline
     var isSnapshotConsistent: Bool {
         state.versions.count <= 1 && state.followed != nil && !state.isTorn || isConsistent
@@ -36,8 +36,10 @@ extension Collector {
         return state.collected.others.isEmpty || state.collected.areOthersCurrent
     }
 
-    /// Whether this evaluation belongs to a ring, and must read `present` on copies. It has them
-    /// then.
+    /// Whether this evaluation must read on copies the derived value that has the evaluation
+    /// `present`. This is so if it reads copies already, or if `present` belongs to a ring that has
+    /// this evaluation's derived value as a member. In the second case, moves this evaluation to
+    /// copies.
     @inline(__always)
     func isInRing(_ present: borrowing Present) -> Bool {
         if isOnCopies { return true }
@@ -66,16 +68,16 @@ extension Collector {
             && state.steps.allSatisfy { $0 < 0 || state.versions[Int($0)] == set.rootVersion(Int($0)) }
     }
 
-    /// Whether the previous evaluation is still stored in its set. The caller must first pin what
-    /// the words of that evaluation reference.
+    /// Whether the previous evaluation is still stored in its set. The caller must first pin the
+    /// object that the words of that evaluation reference.
     @usableFromInline var isBasePresent: Bool { state.base.map { $0.isStill(state.baseSequence) } ?? false }
 }
 
 // MARK: - The set
 
 extension Collector {
-    /// Returns the set that names what was read: one that `derived` keeps, or a new one. Stops
-    /// following the previous set.
+    /// Returns a set that names the sources that were read: one that `derived` keeps, or a new one.
+    /// Stops following the previous set.
     func otherSet(_ derived: DerivationNode) -> DependencySet {
         leaveSet()
         let ringMembers = state.copies?.ringMembers ?? []

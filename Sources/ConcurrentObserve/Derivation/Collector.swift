@@ -7,7 +7,7 @@
 
 import ConcurrentObservePlatform
 
-/// Collects the roots and versions that are read in one evaluation, and takes its result.
+/// Collects the roots and versions that are read in one evaluation, and stores its result.
 ///
 /// A collector belongs to the evaluating thread, which uses it for one evaluation after another.
 /// Most evaluations read the same sources as the previous one. While that is so, the collector
@@ -16,7 +16,7 @@ import ConcurrentObservePlatform
 @usableFromInline
 internal final class Collector {
     let thread = ThreadRecord.ownAddress
-    // Safe, both: one thread uses them, and no access contains another one of the same.
+    // Safe, both: only one thread uses each, and no access to one overlaps another access to it.
     @safe @exclusivity(unchecked) var state = State()
     @safe @exclusivity(unchecked) @usableFromInline internal var outcome = Outcome()
 
@@ -45,7 +45,7 @@ internal final class Collector {
         @usableFromInline var result = Latch.Words()
         /// Whether the result equals the previous one. Then the previous words are kept.
         @usableFromInline var isSame = false
-        /// Whether the words of every result reference nothing.
+        /// Whether the words of a result contain the value itself, and reference no object.
         @usableFromInline var isInline = false
         /// A number that grows before every run and after every evaluation. A `Followed` that is
         /// used after its run is detected because it has an older number.
@@ -70,7 +70,7 @@ internal final class Collector {
 
         /// The set of the previous evaluation; nil if there is no previous evaluation.
         var base: DependencyWords?
-        /// The sequence that `base` had at the previous evaluation.
+        /// The sequence of `base` that belongs to the previous evaluation.
         var baseSequence: UInt64 = 0
         /// The set of the previous evaluation, as long as this one reads the same sources in the
         /// same order. Nil otherwise.
@@ -96,16 +96,16 @@ internal final class Collector {
         var isTorn = false
         /// The copies that the function reads instead of its sources; nil if it reads the sources.
         var copies: DependencyCopies?
-        /// The number of the copies with which the present run began; -1 if it got them in its
-        /// middle. It has no meaning without copies.
+        /// The number of the copies with which the present run began; -1 if the run moved to copies
+        /// in its middle. Without copies, this number has no meaning.
         var copiesNumber = 0
-        /// How often a source has changed while the function read or ran. Failures of evaluations
-        /// inside this one count, too.
+        /// The number of reads and runs that failed because a source changed in the meantime.
+        /// Failures of evaluations inside this one count, too.
         var failures = 0
         /// Watches whether the evaluating thread changes the sources that the function reads; nil
         /// unless such changes are suspected.
         var watch: SelfWatch?
-        /// The notes that the last commit has replaced. They are released when the thread holds no
+        /// The notes that the last commit replaced. They are released when the thread holds no
         /// lock.
         var notes: RunNotes?
         /// The function that `weaken` has stored; nil before that.
@@ -125,7 +125,8 @@ internal final class Collector {
         restart()
     }
 
-    /// Begins a check of an evaluation: notes its roots as if the function had read them.
+    /// Begins a check of the evaluation `present`: notes its roots as if the function had read
+    /// them.
     func begin(lookingAt present: borrowing Present) {
         begin(after: .none)
         let set = present.set
@@ -156,7 +157,7 @@ internal final class Collector {
         if !state.steps.isEmpty { (state.steps, state.nodes) = ([], []) }
     }
 
-    /// Discards what was collected, and pauses: a source has changed while the function read.
+    /// Discards what was collected, and pauses, because a source changed while the function read.
     @usableFromInline @inline(never)
     func pauseAndRestart() {
         // After `join` nothing has failed: the function has not run on the copies yet.
@@ -217,8 +218,8 @@ internal struct VersionList {
 // MARK: - Noting
 
 extension Collector {
-    /// Notes the version of the root at `address`, if the followed set names this root next or has
-    /// named it before. Otherwise stops following the set and returns false.
+    /// Notes the version of the root at `address`, if this root comes next in the followed set, or
+    /// has come before. Otherwise stops following the set and returns false.
     @usableFromInline
     func follow(_ address: UInt, _ version: UInt64) -> Bool {
         guard let set = state.followed else { return false }
@@ -286,8 +287,9 @@ extension Collector {
         state.collected.nodes = Array(state.nodes[..<state.nodeVersions.count])
     }
 
-    /// Notes that `root` was read at `version`. `isRetained` is true if a function that names its
-    /// sources retains the root.
+    /// Notes that `root` was read at `version`.
+    ///
+    /// - Parameter isRetained: Whether a function that names its sources also retains this root.
     func note(_ root: any DerivationRoot, _ version: UInt64, isRetained: Bool = false) {
         let address = root.address
         state.watch?.look(at: root)

@@ -6,11 +6,10 @@
 import ConcurrentObservePlatform
 import Synchronization
 
-/// A property that, when a derived value reads it, notes the roots on which its value depends, as
-/// far as they are known.
+/// A property of one of the library's own types. When a derived value reads it, it notes the roots
+/// that its value depends on, as far as they are known.
 ///
-/// A derived value reads a property of any other type as an `ObservableProperty`: see
-/// `OtherDependency`.
+/// For a property of any other type, a derived value notes an `OtherDependency`.
 internal protocol Dependency<Value>: ObservableProperty {
     /// Returns the value, and notes in `collector` the versions of the roots that it depends on.
     func read(into collector: Collector) -> Value
@@ -24,12 +23,12 @@ internal protocol DerivationRoot: CommitMember {
     /// The property's label, or an empty string.
     var label: String { get }
 
-    /// Registers `link`, which is then called with every change that begins afterwards. Returns its
-    /// observer.
+    /// Registers `link`: it is called with every change that begins afterwards. Returns the
+    /// observer that calls it.
     func register(_ link: LinkedPath) -> Observer
 
-    /// Copies the present value and version, for a function to read later. The caller may be
-    /// holding off the publication of changes.
+    /// Copies the present value and version, for a function to read later. The caller may hold off
+    /// the publication of changes during the call.
     func copy() -> DependencyCopy
 
     /// Copies the value that the body of a commit has set, or else the present one. It is called in
@@ -128,9 +127,9 @@ extension PropertyList: Dependency {
 }
 
 extension GroupMembers {
-    /// Returns the present values of `group`, which keeps these members. If the list has all
-    /// members of the group, the derived value depends on each of them, as if its function had read
-    /// them one after the other; but the values were present together. Otherwise the derived value
+    /// Returns the present values of `group`, which keeps these members. The values were present
+    /// together. If the list has all members of the group, the derived value depends on each of
+    /// them, as if its function had read them one after the other. Otherwise the derived value
     /// depends on the group as a whole.
     ///
     /// - Parameter readEach: Reads the members one by one. It is called if the function reads the
@@ -140,7 +139,7 @@ extension GroupMembers {
         into collector: Collector,
         _ readEach: () -> Whole.Value
     ) -> Whole.Value {
-        // The evaluation then checks that what was read was present together.
+        // The evaluation checks later that the values were present together.
         if collector.state.copies?.areOfDrafts == true { return readEach() }
         // Safe, all: the caller keeps the group, which keeps the list.
         guard unsafe list.pointee.isComplete else {
@@ -217,7 +216,7 @@ internal final class OtherProperty<Property: ObservableProperty>: OtherDependenc
 /// Says to which derived value an observer belongs. The observer is attached to a source whose
 /// roots are not known.
 internal final class FollowerCompanion: ObservationCompanion, @unchecked Sendable {
-    // Unchecked: a weak reference is read by any thread.
+    // Unchecked: any thread may read a weak reference.
     private(set) weak var follower: LinkFollower?
 
     init(_ follower: LinkFollower) {

@@ -4,12 +4,12 @@
 // each other, or of one that needs itself. The *drafts* of a commit are the values that its body
 // has set, and that are not published yet. The page in `Derived.swift` explains the room.
 
-/// A property that stands for a root. It has the value that the root had at a version.
+/// A copy of a root: a property that has the value that the root had at `version`.
 internal struct DependencyCopy {
     let property: any PathProperty
     let version: UInt64
-    /// The referent of a weak property; nil for other properties. It is kept so that the function
-    /// finds it, however late the function reads the copy.
+    /// The referent of a weak property; nil for other properties. This struct retains it, so that
+    /// the function finds it, however late the function reads the copy.
     private let referent: AnyObject?
 
     init<Value: Sendable>(_ value: Value, _ version: UInt64) {
@@ -19,8 +19,9 @@ internal struct DependencyCopy {
     }
 }
 
-/// Copies of roots that were present together, and results that were computed from these copies. If
-/// sources change faster than a function runs, the function reads the copies instead. (P23, P24)
+/// Copies of roots, and results that were computed from these copies. The copied values were
+/// present together. If sources change faster than a function runs, the function reads the copies
+/// instead. (P23, P24)
 ///
 /// The copies belong to one evaluation and to the evaluations inside it. All copies are taken at
 /// once. If the function reads a root that has no copy, it reads the present value. If a source has
@@ -35,7 +36,7 @@ internal struct DependencyCopy {
         var hasHead = false
     }
 
-    /// All roots that were read so far, by the addresses of their versions.
+    /// All roots that `take(_:)` has received so far, by the addresses of their versions.
     private var roots: [UInt: any DerivationRoot] = [:]
     private var snapshot = Snapshot()
     /// The number of the snapshot. An evaluation that began on an earlier one must run again.
@@ -51,9 +52,9 @@ internal struct DependencyCopy {
     /// Whether the function reads the drafts of a commit.
     var areOfDrafts: Bool { unsafe drafts != nil }
 
-    /// Copies `origins` and all roots read before, while the publication of their changes is held
-    /// off. The caller must hold no lock. It waits like a snapshot of a group: see `Snapshots`.
-    /// (P20)
+    /// Copies the roots of `origins`, and all roots that were copied before. The publication of
+    /// their changes is held off during the copying. The caller must hold no lock. It waits like a
+    /// snapshot of a group: see `Snapshots`. (P20)
     ///
     /// - Returns: The replaced snapshot, which the caller must release on a thread of the library.
     func take(_ origins: [Origin]) -> AnyObject {
@@ -183,7 +184,7 @@ extension Collector {
         begin(after: .none)
     }
 
-    /// Makes the evaluations `way` go on with copies of all that they have read.
+    /// Makes the evaluations `way` go on with copies of all roots that they have read.
     static func moveToCopies(_ way: [Collector]) {
         let copies = DependencyCopies()
         for collector in way { collector.join(copies) }
@@ -199,7 +200,8 @@ extension Collector {
             inner.begin(on: copies)
             ThreadRecord.withUserCode { derived.run(inner) }
             let result = CopiedResult(derived, inner)
-            // If it was evaluated inside itself, or is the head of a ring, it has its result.
+            // If the derived value was evaluated inside itself, or is the head of a ring, the
+            // copies already have its result.
             if let known = copies.result(of: derived.address) { return Present(unpublished: known) }
             // On an earlier snapshot, the functions that read the result must run again, too.
             if inner.isOnLatestCopies { copies.keep(result) }
@@ -221,8 +223,8 @@ extension Collector {
         if isTorn { state.isTorn = true }
     }
 
-    /// Whether no copies were taken since this evaluation began, or began again. The function must
-    /// read copies.
+    /// Whether the copies are the ones with which the present run began. False if they were taken
+    /// later, or if the function does not read copies.
     var isOnLatestCopies: Bool {
         return state.copies?.number == state.copiesNumber
     }

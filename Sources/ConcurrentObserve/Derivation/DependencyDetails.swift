@@ -17,8 +17,8 @@ internal final class DependencyDetails: @unchecked Sendable {
     /// list is empty if the function read no derived value: then each change of a root changes a
     /// value that the function reads.
     let steps: [Int32]
-    /// If the result was computed on copies with the error of a ring, the addresses of the derived
-    /// values that were evaluated on these copies; otherwise empty. They are only compared.
+    /// The addresses of the derived values that were evaluated on the same copies as this one, if
+    /// the result was computed with the error of a ring; otherwise empty. They are only compared.
     let ringMembers: Set<UInt>
 
     init(_ collected: Collected, _ ringMembers: Set<UInt>) {
@@ -41,7 +41,7 @@ internal enum ReadStep {
 /// A weak reference to a root. It keeps the root's memory, so that the root's last version can be
 /// read after the root is gone. (P24)
 internal struct RootReference: @unchecked Sendable {
-    // Unchecked: a weak reference is read by any thread.
+    // Unchecked: any thread may read a weak reference.
 
     /// Keeps the root's memory allocated after the root is gone, but does not keep the root alive.
     /// No code reads this reference.
@@ -54,10 +54,10 @@ internal struct RootReference: @unchecked Sendable {
     }
 }
 
-/// A derived value that the function has read. This object does not retain it, because the function
+/// The read of a derived value. This object does not retain the derived value, because the function
 /// has made it, or retains it.
 internal final class NodeStep: @unchecked Sendable {
-    // Unchecked: constants; a weak reference is read by any thread.
+    // Unchecked: constants, and a weak reference, which any thread may read.
     private(set) weak var node: DerivationNode?
     /// The address of the derived value. It is only compared.
     let address: UInt

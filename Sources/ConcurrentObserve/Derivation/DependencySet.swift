@@ -6,17 +6,17 @@
 
 public import Synchronization
 
-/// The sources that evaluations of one derived value have read, in one order, and the last of these
-/// evaluations: its result, and the versions that it has read.
+/// Stores the sources that evaluations of one derived value read, in the order of the reads. Also
+/// stores the last of these evaluations: its result, and the versions that it read.
 ///
 /// The evaluation is stored under a sequence lock: a thread that finds the sequence even, and
 /// unchanged after its reads, has read the words of one evaluation. One thread at a time replaces
 /// the evaluation in place. The result stays right for its versions forever, so a reader that finds
 /// these versions present need not look for a later set.
 ///
-/// Why an evaluation is not simply an object that replaces the earlier one: a change of a source
-/// must allocate nothing, and a clean read of `k` roots must take at most `1 + k` reads of a
-/// property (Scripts/check-counts.sh, Scripts/bench.sh), which leaves no time for a pin.
+/// A new object for each evaluation would be simpler, but too slow. A change of a source must
+/// allocate nothing (Scripts/check-counts.sh). A read that finds `k` roots unchanged may take only
+/// as long as `1 + k` reads of a property (Scripts/bench.sh), and a pin would take longer.
 @safe @usableFromInline
 internal final class DependencySet: ManagedBuffer<DependencySet.Header, UInt64> {
     // Any thread may use a set: it has constants, `next` is stored before the set is published, and
@@ -178,19 +178,19 @@ extension DependencyWords {
     }
 
     /// Whether the sequence is still `before`. If it is, all words that the caller has loaded since
-    /// then belong to one evaluation. An object that they reference is then not retired, if the
-    /// caller pinned it before this call.
+    /// it loaded `before` belong to one evaluation. If the caller pinned the object that they
+    /// reference before this call, that object is not retired.
     func isStill(_ before: UInt64) -> Bool {
         // Acquire: pairs with the fence in beginStoring(). If a loaded word belongs to a later
         // evaluation, the sequence below is later, too.
         atomicMemoryFence(ordering: .acquiring)
         // Relaxed: ordered by the fence, and after a pin by the light barrier. The thread that
-        // retires what the words reference has stored the next sequence before.
+        // retires the referenced object stores the next sequence first.
         return unsafe DependencySet.atomic(memory, Place.sequence).pointee.load(ordering: .relaxed) == before
     }
 
-    /// Replaces the evaluation, whose words `body` stores. Returns the new sequence. The caller
-    /// must hold the derived value's lock.
+    /// Replaces the evaluation: `body` stores the words of the new one. Returns the new sequence.
+    /// The caller must hold the derived value's lock.
     func store(_ body: (DependencyWords) -> Void) -> UInt64 {
         let odd = beginStoring()
         body(self)
@@ -221,9 +221,9 @@ extension DependencyWords {
     }
 }
 
-/// An evaluation that is, or was, the present one of a derived value: the words that
-/// `DerivationNode.load()` has copied from the set. Or an unpublished result. The caller retains
-/// the derived value.
+/// A copy of an evaluation's words, which `DerivationNode.load()` makes from the set. The
+/// evaluation is, or was, the present one of a derived value. A `Present` can also have an
+/// unpublished result, or represent no evaluation. The caller retains the derived value.
 @safe internal struct Present: ~Copyable {
     let set: DependencyWords
     /// The set's sequence after the evaluation was stored. It is odd if this stands for no
@@ -249,7 +249,8 @@ extension DependencyWords {
         if let owner = unsafe owner { unsafe owner.release() }
     }
 
-    /// A result that only the function which reads the derived value receives.
+    /// Makes a value for an unpublished result. Only the function that reads the derived value
+    /// receives the result.
     init(unpublished result: CopiedResult) {
         self.init(set: .none, sequence: 0, version: .max, words: result.words, owner: result)
     }
@@ -272,8 +273,9 @@ extension DependencyWords {
     /// Whether `other` is the same evaluation as this one.
     borrowing func isSame(_ other: borrowing Present) -> Bool { set == other.set && sequence == other.sequence }
 
-    /// Whether the result is current: all that it was made from still has the versions that were
-    /// read. The caller must hold no lock, since other sources run code of their own.
+    /// Whether the result is current: every source still has the version that was read. The caller
+    /// must hold no lock, because reading the version of another source runs that source's own
+    /// code.
     var isCurrent: Bool {
         @inline(__always) get { areRootsCurrent && (!set.hasOthers || areOthersCurrent) && set.isStill(sequence) }
     }

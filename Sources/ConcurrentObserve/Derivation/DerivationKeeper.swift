@@ -45,7 +45,7 @@ internal final class DerivationKeeper: @unchecked Sendable {
         return presentSuccessor
     }
 
-    /// Sets what follows the original: a successor or nothing. The original's `deinit` calls it
+    /// Stores the successor of the original; nil if there is none. The original's `deinit` calls it
     /// once.
     func decide(_ successor: DerivationNode?) {
         lock.withLock {
@@ -100,8 +100,8 @@ extension DerivationNode {
     @inline(__always)
     final func hold(_ held: inout HeldSources) -> Bool { holdSources?(&held) ?? true }
 
-    /// Calls `body` while the sources are retained that a successor references weakly. Returns nil
-    /// if one of them is gone. Then releases them on behalf of `user`.
+    /// Retains the sources that a successor references weakly, and calls `body`. Returns nil if one
+    /// of them is gone. At the end, releases them on behalf of `user`.
     @inline(__always)
     final func withSources<Result>(for user: AnyObject, _ body: () -> Result) -> Result? {
         var held = HeldSources()

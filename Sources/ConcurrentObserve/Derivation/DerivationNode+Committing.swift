@@ -19,10 +19,10 @@ extension DerivationNode {
         var set: UInt = 0
     }
 
-    /// Publishes the evaluation that `collector` has made, and returns it. If another evaluation
-    /// was published since `base`, publishes nothing and returns `none`. Puts a change of the value
-    /// into the mailboxes. Another thread may announce the change: see the page in `Derived.swift`.
-    /// (P2)
+    /// Publishes the evaluation that `collector` has collected, and returns it. If another
+    /// evaluation was published since `base`, publishes nothing and returns `none`. Puts a change
+    /// of the value into the mailboxes. Another thread may announce the change: see the page in
+    /// `Derived.swift`. (P2)
     @inline(__always)
     final func commit(_ collector: Collector, over base: borrowing Present) -> Present {
         let other = collector.hasReadItsSet ? nil : collector.otherSet(self)
@@ -95,7 +95,8 @@ extension DerivationNode {
             kept = set
             isKept = true
         }
-        // Safe: it is released with the derived value, or with the set that replaces this one.
+        // Safe: the reference is released with the derived value, or after another set has replaced
+        // this one.
         if !isKept { _ = unsafe Unmanaged.passRetained(set) }
         // Release: pairs with the acquires in look(firstOnly:) and load().
         present.store(isKept ? address : address | 1, ordering: .releasing)

@@ -35,7 +35,8 @@ extension DerivationNode {
     /// If a source has no known roots, reading its version runs code of its own type. That code may
     /// need this derived value, which then needs itself. Therefore such a check is entered on the
     /// evaluation stack, which detects this. If the thread is already evaluating this derived
-    /// value, there is nothing to check: it was not current. (P25)
+    /// value, the function checks nothing and returns false: the present evaluation was not
+    /// current. (P25)
     final func isCurrent(_ present: borrowing Present) -> Bool {
         if !present.set.hasOthers { return present.isCurrent }
         var isCurrent = false

@@ -8,11 +8,12 @@ package struct InspectedDerivation: Sendable {
     /// The file and the line that made the derived value.
     package let place: String
     package let isEvaluated: Bool
-    /// How many runs were recorded; nil if no recording goes on.
+    /// The number of runs that were recorded; nil if no recording goes on.
     package let runs: Int?
     /// The sources that the last evaluation has read, in the order of their first reads.
     package let reads: [InspectedRead]
-    /// The sources that the evaluation before the last run has read, and the last run has not.
+    /// The sources that the evaluation before the last run read, and that the last run did not
+    /// read.
     package let left: [InspectedRead]
 }
 
@@ -29,13 +30,13 @@ package struct InspectedRead: Sendable {
     /// source can show it.
     package let hasChanged: Bool?
     /// A number that identifies the source. It is only compared. Nil for a source that is no
-    /// object: then the order of such reads is all that is known.
+    /// object: such sources are compared by the order of their reads and by their names.
     fileprivate let address: UInt?
 }
 
 extension DerivationNode {
-    /// Describes the last evaluation, and the run before it as far as that was recorded. It
-    /// evaluates nothing. Any thread may call it, while it holds no lock.
+    /// Describes the last evaluation, and, if runs are recorded, the evaluation before the last
+    /// run. It evaluates nothing. Any thread may call it, while it holds no lock.
     ///
     /// A source whose roots are not known runs its own code when its version is read. Inside the
     /// function of a derived value this version is not read, because that code could need this

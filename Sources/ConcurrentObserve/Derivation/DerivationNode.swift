@@ -28,7 +28,7 @@ public class _DerivationNode: @unchecked Sendable {
     @usableFromInline final let present = Atomic<UInt>(1)
     /// The kept set that was added last; nil if there is none. The kept sets are linked. `lock`
     /// guards this variable.
-    // Safe: no access contains another one.
+    // Safe: no access to it overlaps another access to it.
     @safe @exclusivity(unchecked) final var kept: DependencySet?
     /// The function of the derived value: reads the sources, computes, and hands the result to the
     /// collector.
@@ -37,14 +37,14 @@ public class _DerivationNode: @unchecked Sendable {
     /// Whether the function names its sources. Then it can make a function that references them
     /// weakly: see `Collector.weaken`.
     final let namesSources: Bool
-    /// No user code runs under this lock. A thread that holds it may take the locks of the observed
-    /// property and of its mailboxes.
+    /// No user code runs under this lock. A thread that holds it may take the locks of the property
+    /// that has the results, and of that property's mailboxes.
     @usableFromInline final let lock = SourceLock()
 
     /// The observation; nil while the value is not observed. `lock` guards it. The last reference
     /// to the observation is never released under `lock`: a thread or an observer that uses the
     /// observation has another reference.
-    // Safe: no access contains another one.
+    // Safe: no access to it overlaps another access to it.
     @safe @exclusivity(unchecked) final var observation: DerivedObservation?
     /// The keeper; nil before the first observation or sequence needs one. This reference does not
     /// retain the keeper. `lock` guards it.
@@ -84,7 +84,7 @@ public class _DerivationNode: @unchecked Sendable {
         if address & 1 == 1, address != 1 { unsafe DependencyWords.object(at: address & ~1).release() }
     }
 
-    // The type of the value decides these.
+    // `Derived`, which knows the type of the value, overrides these.
 
     /// Retires a replaced result. The caller must hold no lock.
     internal func retire(_ words: Latch.Words) { preconditionFailure("a derived value has a type") }
@@ -149,11 +149,11 @@ internal struct CleanRead {
         unsafe self.memory = unsafe memory
     }
 
-    /// Whether the evaluation is still stored in its set. The caller must first pin what the words
-    /// reference.
+    /// Whether the evaluation is still stored in its set. The caller must first pin the object that
+    /// the words reference.
     @inlinable @inline(__always)
     var isStill: Bool {
-        // Relaxed: after the pin, by the light barrier, as in ValueCell.isPinned(_:).
+        // Relaxed: the light barrier of the pin orders it, as in ValueCell.isPinned(_:).
         unsafe DependencySet.atomic(memory, DependencySet.Place.sequence).pointee.load(ordering: .relaxed) == sequence
     }
 }
@@ -175,7 +175,7 @@ extension DerivationNode {
         let before = unsafe DependencySet.atomic(memory, DependencySet.Place.sequence).pointee.load(
             ordering: .acquiring
         )
-        // Constant, both: the number of roots, and the addresses of their versions.
+        // The number of roots and the addresses of their versions are constant.
         let count = UInt32(truncatingIfNeeded: unsafe memory[DependencySet.Place.counts])
         var root = unsafe memory + DependencySet.Place.roots
         for _ in 0..<count {

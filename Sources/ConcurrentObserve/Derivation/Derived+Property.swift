@@ -5,8 +5,8 @@
 import Synchronization
 
 extension Derived: ObservableProperty {
-    /// The present value. Any thread. It evaluates the function if a source has changed, under no
-    /// lock, and waits for no other thread. (P22)
+    /// The present value. Any thread; waits for no other thread. If a source has changed, runs the
+    /// function, under no lock. (P22)
     ///
     /// - Complexity: O(roots) if no source has changed.
     public var value: Value {
@@ -71,9 +71,9 @@ extension Derived: ObservableProperty {
     @usableFromInline @inline(never)
     internal func readReference(into collector: Collector) -> Value { collector.read(self, copy) }
 
-    /// Begins an observation of the results. Evaluates the function if a source has changed since
-    /// it last ran. From then on, each change of a property that the function read last evaluates
-    /// the function. (P1, P4, P24)
+    /// Begins an observation of the results. Runs the function if a source has changed since the
+    /// last run. From then on, each change of a property that the last run read runs the function
+    /// again. (P1, P4, P24)
     ///
     /// A read never delivers a change. Changes are delivered on a thread that changes a source or
     /// begins an observation, or on a thread of the library. `.prior` is not delivered: the value
@@ -162,8 +162,10 @@ extension Derived: ObservationSource {
 }
 
 extension ValueEncoding {
-    /// Returns a copy of the value that a result's words stand for. Returns nil if the result was
-    /// replaced: `isPresent` is called while the result's reference is pinned, and returns false.
+    /// Returns a copy of the value that a result's words stand for; nil if the result was replaced.
+    ///
+    /// - Parameter isPresent: Returns whether the result is still present. Called while the
+    ///   result's reference is pinned.
     @inlinable @inline(__always)
     static func copy(_ words: Latch.Words, ifPresent isPresent: () -> Bool) -> Value? {
         ThreadRecord.withCopyPin { pin in

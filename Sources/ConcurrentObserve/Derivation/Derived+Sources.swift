@@ -2,9 +2,9 @@
 
 // The compiler specialises the initialisers for some properties where they are called. It does not
 // specialise the work on the elements of a parameter pack: the initialiser for any number of
-// properties finds out their types once, and calls a closure for each. It takes more instructions
-// than Scripts/check-counts.sh allows for five properties. Therefore derived values whose results
-// can be compared have initialisers for three to five properties, too.
+// properties finds out their types once, and calls a closure for each. For five properties, this
+// takes more instructions than Scripts/check-counts.sh allows. Therefore derived values whose
+// results can be compared have initialisers for three to five properties, too.
 extension Derived {
     /// Makes a derived value of a property, which it retains. Every result is a change.
     ///

@@ -11,14 +11,15 @@
 // *successor* takes the place of a derived value that the program has released.
 // - `Derived`: the public type. Its superclass `DerivationNode` has all that does not depend on the
 //   type of the value: the function, the present evaluation, the observation.
-// - `DependencySet`: the roots that were read; and an evaluation, in a sequence lock.
+// - `DependencySet`: names the roots that were read, and stores an evaluation under a sequence
+//   lock.
 // - `Collector`: notes the versions of the roots that a function reads, and takes the result.
 // - `EvaluationStack`: the evaluations on one thread; finds a derived value that needs itself.
 // - `DependencyCopies`: copies of roots for a function whose sources change faster than it runs.
 // - `DerivedObservation`: exists while the value is observed; has links at the roots, and results.
 // - `DerivationLink`: the observer at one root.
 // - `DerivedResults`: the property that the user's observers observe.
-// - `DerivationKeeper`: retained by observations in place of the program's `Derived`.
+// - `DerivationKeeper`: observations retain it in place of the program's `Derived`.
 //
 // The life of a derived value:
 // 1. `Derived.init` makes it, without an evaluation. It is registered nowhere.
@@ -44,7 +45,8 @@
 //    value may publish a result, too, and never announces it: the thread that changed the root
 //    does, a thread that begins an observation (`begin`), or a thread of the library
 //    (`settleElsewhere`).
-// 7. The last observer's end calls `endLinks`, which ends the links before that call returns. (P24)
+// 7. When the last observer ends, `endLinks` ends the links, before the call that ended the
+//    observer returns. (P24)
 // 8. `deinit` makes a successor for the observers (`isSucceeded(in:)`), or ends them. (P11, P12)
 //
 // P1 to P25 are the promises of the article Contract. Rules of the room:
@@ -68,16 +70,18 @@ import Synchronization
 /// ```
 ///
 /// The function of the first form reads with the `Reader` that it receives. The value depends on
-/// the properties that the function has read last: another branch may read others. The second form
-/// names the properties, and its function receives values that were present together.
+/// the properties that the function's last run read: the next run may take another branch, and read
+/// others. The second form names the properties, and its function receives values that were present
+/// together.
 ///
 /// The value is the function's result for one consistent snapshot that held during the call. (P22,
 /// P23) A read runs the function only if a source has changed; the result is kept until then. An
 /// unobserved derived value is registered nowhere, and retains what its function captures. An
 /// observation keeps the derived value until the observation ends, and does not keep the sources
-/// that the derived value names. (P11) While the derived value is observed, each change of what the
-/// function read last evaluates it once, on the thread that makes the change. Its observers receive
-/// the result. If `Value` is `Equatable`, they receive only results that differ. (P24)
+/// that the derived value names. (P11) While the derived value is observed, each change of a
+/// property that the last run read runs the function once, on the thread that makes the change. Its
+/// observers receive the result. If `Value` is `Equatable`, they receive only results that differ.
+/// (P24)
 ///
 /// The function is yours: it may read anything, block, and change properties that it does not read.
 /// The library holds no lock while it runs. It may run on several threads at once, and more often
@@ -123,8 +127,9 @@ public final class Derived<Value: Sendable>: _DerivationNode, @unchecked Sendabl
         super.init(succeeding: other, function)
     }
 
-    /// Hands the observations over to a successor, if there is one. Otherwise they end, and `onEnd`
-    /// receives `.sourceDeleted`: a model's derived value has no successor. (P11, P12)
+    /// Hands the observations over to a successor, if there is one. A model's derived value has
+    /// none. Without a successor the observations end, and `onEnd` receives `.sourceDeleted`. (P11,
+    /// P12)
     deinit {
         if Fork.isInChild { return }
         if let keeper = presentKeeper, isSucceeded(in: keeper) { return }

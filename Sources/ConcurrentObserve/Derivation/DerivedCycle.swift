@@ -12,14 +12,14 @@
 /// ```
 ///
 /// A *ring* consists of derived values that need each other, or of one that needs itself. One
-/// member of the ring has the error: a member whose function can throw it. The same member has the
-/// error, whichever member is read first; it is not defined which member. The others are evaluated
-/// from its error, as from any error: they pass the error on with `try get(other).get()`, or
-/// replace it. If rings share members, more than one of them may have an error. The error is kept,
-/// and delivered as a change, until a property changes that led into the ring.
+/// member of the ring has the error: a member whose function can throw it. It is not defined which
+/// of these members it is, but it is the same one, whichever member is read first. The others are
+/// evaluated from its error, as from any error: they pass the error on with `try get(other).get()`,
+/// or replace it. If rings share members, more than one of them may have an error. The error is
+/// delivered as a change, and is kept until a property that led into the ring changes.
 ///
-/// A ring still traps if anything but a function's reader closes it: `other.value`, a group that is
-/// not read member by member, or a property of a type of yours.
+/// A ring still traps if one of its members reads another without the reader: as `other.value`,
+/// through a group that is not read member by member, or through a property of a type of yours.
 public struct DerivedCycle: Error, Hashable, Sendable {
     /// The places where the derived values of the ring were made, as file and line. The first place
     /// is repeated at the end.
@@ -54,7 +54,7 @@ extension DerivedCycle: CustomStringConvertible {
 /// thirteen bytes.
 @usableFromInline
 internal struct DerivationPlace: Sendable {
-    /// The address of the file's name, which ends with a zero byte; or 0.
+    /// The address of the file's name, which ends with a zero byte; 0 if there is no such address.
     private let file: UInt
     private let line: UInt32
     /// Whether a ring through the derived value is an error of its function. If not, the process

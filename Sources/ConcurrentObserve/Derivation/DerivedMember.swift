@@ -111,8 +111,8 @@ extension ConcurrentObservable {
 // MARK: - Keeping
 
 extension Derived {
-    /// Returns this derived value, which belongs from now on to the model that keeps it. No
-    /// observation keeps it, and its observations end with the model, which may keep their tokens.
+    /// Makes this derived value a part of the model that keeps it, and returns it. Its observations
+    /// do not keep it alive. They end with the model, so the model itself may keep their tokens.
     /// (P11, P12)
     ///
     /// ```swift
@@ -134,9 +134,9 @@ extension Derived {
 }
 
 // swift-format-ignore: NoLeadingUnderscores
-/// Stores the derived value of a variable with `@ConcurrentDerived`. The derived value is made
-/// once, when it is first needed: only then does the model exist whose properties the function
-/// names. The macro uses this type.
+/// Stores the derived value of a variable with `@ConcurrentDerived`. The derived value is made when
+/// it is first needed. The function names properties of the model, so the model must exist by then.
+/// The macro uses this type.
 public struct _DerivedStorage<Value: Sendable>: ~Copyable, Sendable {
     private let reference = AtomicLazyReference<Derived<Value>>()
 

@@ -21,7 +21,8 @@ extension DerivedObservation {
     /// Arranges that the end of an attached observer is counted.
     func hasAttached(_ observer: Observer) {
         if !observer.atEnd({ [self] in observerHasEnded() }) { observerHasEnded() }
-        // Keeps this object and the successor until a thread calls it that may run user code. (P5)
+        // The closure keeps this object and the successor until a thread that may run user code
+        // calls it. (P5)
         if observer.whenFinished({ [self] _ in leaveDerivedValue() }) != nil { leaveDerivedValue() }
     }
 
@@ -49,13 +50,13 @@ extension DerivedObservation {
         Self.end(ended)
     }
 
-    /// Ends the links: there is nothing to evaluate any more.
+    /// Ends the links, because there is nothing to evaluate any more.
     func end() {
         endLinks { true }
     }
 
     func leaveDerivedValue() {
-        // Relaxed: the end of the last observer comes before its call of this.
+        // Relaxed: the last observer has ended before it calls this function.
         guard isOver.load(ordering: .relaxed), let node = keeper.node else { return }
         node.lock.withLock { if node.observation === self { node.observation = nil } }
     }

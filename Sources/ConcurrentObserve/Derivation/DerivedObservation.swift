@@ -32,10 +32,10 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
 ///
 /// One thread at a time evaluates on behalf of changes and updates the links, in a `DrainLoop`, as
 /// for paths. Readers publish results, too, and never announce them: see the page in
-/// `Derived.swift`. This object retains the derived value's keeper, and so none of the sources that
-/// the derived value names. (P11) When the program releases the derived value, the keeper has its
-/// *successor*, which refers to these sources weakly, and retains them (`hold`) only while it
-/// evaluates: see `DerivationKeeper`.
+/// `Derived.swift`. This object retains the derived value's keeper, and none of the sources that
+/// the derived value names. (P11) When the program releases the derived value, the keeper retains
+/// its *successor*. The successor refers to these sources weakly, and retains them (`hold`) only
+/// while it evaluates: see `DerivationKeeper`.
 @safe internal final class DerivedObservation: LinkFollower, @unchecked Sendable {
     // Unchecked: `lock` guards `attached`, `links` and `others`. `linked` belongs to the thread in
     // the drain loop. `retainedResults` is released with the derived value, or in `deinit`.
@@ -66,8 +66,8 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
     /// Publishes a result as a change of the property that has the results. The caller must hold
     /// the derived value's lock.
     ///
-    /// - Returns: The words that it has replaced. Nil if the last observer has ended: then no
-    ///   thread announces a change any more.
+    /// - Returns: The replaced words. Nil if the last observer has ended: then no thread announces
+    ///   a change any more.
     func publish(_ words: Latch.Words) -> Latch.Words? {
         // Relaxed: an observer that is ending may receive the change or not.
         isOver.load(ordering: .relaxed) ? nil : withResults { $0.publish(words) }
@@ -102,9 +102,9 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
 
     override func settle(becauseOf cause: DeliveryScope?) {
         guard let node = keeper.node else { return end() }
-        // A function has changed a source, perhaps by the last release of an object. An evaluation
-        // here may need a derived value that this thread is evaluating, which would then seem to
-        // need itself.
+        // A function has changed a source, perhaps by releasing the last reference to an object. An
+        // evaluation here may need a derived value that this thread is evaluating, which would then
+        // seem to need itself.
         if EvaluationStack.current.isEvaluating { return settleElsewhere() }
         let isSettled: Void? = node.withSources(for: self) {
             withResults { results in

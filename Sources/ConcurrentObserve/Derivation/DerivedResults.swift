@@ -10,7 +10,7 @@ internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
     /// receive them plus `base`, the derived value's version when the observation began.
     @usableFromInline let property: Observed<Value>
     @usableFromInline let base: UInt64
-    // Safe, both: no access contains another one.
+    // Safe, both: no access to one overlaps another access to it.
     /// The first change to announce; nil if there is none. In most cases it is the only one, and
     /// nothing is allocated.
     @safe @exclusivity(unchecked) @usableFromInline var pending: Change<Value>?
@@ -37,12 +37,13 @@ internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
     /// Publishes a result as a change of the property, and puts the change into the mailboxes. The
     /// caller must hold the derived value's lock, so the words need no pin.
     ///
-    /// - Returns: The words that it has replaced.
+    /// - Returns: The replaced words.
     @inlinable
     func publish(_ words: Latch.Words) -> Latch.Words {
         let value = ValueEncoding<Value>.copy(words)
         let words = property.cell.encode(value)
-        // The thread that reads the derived value may be in a body.
+        // The calling thread may be in the body of a `modify` or a commit: `acquireAnywhere` does
+        // not trap there.
         property.mutation.acquireAnywhere()
         let replaced = property.commitLocked(words, value)
         property.mutation.release()
@@ -51,8 +52,8 @@ internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
         return replaced.words
     }
 
-    /// Notifies the observers of the changes that are published, whichever thread has evaluated
-    /// them. The caller must hold no lock.
+    /// Notifies the observers of all published changes that are not announced yet, whichever thread
+    /// has evaluated them. The caller must hold no lock.
     @inlinable
     func announce(_ derived: Derived<Value>, becauseOf cause: DeliveryScope?) {
         let (first, others) = derived.lock.withLock { () -> (Change<Value>?, [Change<Value>]) in

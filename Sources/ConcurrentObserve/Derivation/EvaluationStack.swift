@@ -50,8 +50,8 @@
     ///     evaluated on the same copies.
     ///   - hasReader: Whether the function of another derived value reads `derived` with its
     ///     `Reader`.
-    /// - Returns: The evaluation that `body` returns. If `derived` is the head of a ring, the error
-    ///   as its unpublished result.
+    /// - Returns: The evaluation that `body` returns. If `derived` is the head of a ring (see
+    ///   `Rings.swift`), an unpublished result: the error.
     @inline(__always)
     func perform(
         _ derived: DerivationNode,
@@ -108,10 +108,10 @@
     /// no member can report. Returns the error if `node` is the head of a ring. Returns nil if
     /// `node` must be evaluated once more, inside itself.
     ///
-    /// If the functions on the way do not run on the same copies, there may be no ring: they may
-    /// have read a source at different times. The inner evaluation then runs on copies, where a way
-    /// back is a ring. The outer ones discard what they have read, as always when the values were
-    /// not present together. (P23)
+    /// If the functions on the way do not run on the same copies, there may be no ring, because
+    /// they may have read a source at different times. Then the inner evaluation runs on copies:
+    /// there, a way back is a ring. The outer evaluations discard what they have read, as always
+    /// when the values were not present together. (P23)
     @inline(never)
     private func enterAgain(_ node: DerivationNode, _ isOnCopies: Bool, _ hasReader: Bool) -> CopiedResult? {
         let inside = levels(of: node.address)
@@ -119,7 +119,8 @@
         // The way: the evaluations from the last one of `node` to the function that reads it again.
         let (way, reader) = ((last..<depth).map(collector), collector(depth - 1))
         let isOfSame = isOnCopies && way.allSatisfy { $0.state.copies === reader.state.copies && $0.isOnLatestCopies }
-        // A member that has its result cuts the ring.
+        // If a member on the way has its result already, the others compute from it, and need no
+        // head.
         if isOfSame, way.contains(where: { reader.state.copies!.result(of: $0.state.derived) != nil }) { return nil }
         let isRing = way.allSatisfy(\.isCurrent) || isOfSame && way.allSatisfy(\.isOfCopies)
         let head = hasReader ? DependencyCopies.head(of: way) : nil

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A model as the function of a derived value reads it. The derived value depends on each variable
-/// of the model that the function reads.
+/// A model, in the form in which the function of a derived value reads it. The derived value
+/// depends on each variable of the model that the function reads.
 ///
 /// ```swift
 /// let hot = Derived { get in get.follow(car.engine).rpm > 6_000 }
@@ -11,7 +11,7 @@
 /// `Followed` are the values of the model's observed properties, and of the constants of a class
 /// with `@ConcurrentObservable`. A member that is a model is a `Followed`, too. `get(engine)` on a
 /// `Followed` returns the model itself. A `Followed` belongs to one run of the function, as the
-/// reader does: to use it after the run, or on another thread, traps.
+/// reader does. Using it after the run, or on another thread, traps.
 @dynamicMemberLookup
 public struct Followed<Model: ConcurrentObservable> {
     // Not public: a public member would hide a property of the model that has the same name.
@@ -49,7 +49,7 @@ public struct Followed<Model: ConcurrentObservable> {
         Followed<Property.Value>(followedRead(member), followedCollector)
     }
 
-    /// The model that is the value of one of this model's properties, if there is one.
+    /// The model that is the value of one of this model's properties; nil if there is none.
     @inlinable
     public subscript<Property: ObservableProperty>(
         dynamicMember member: KeyPath<Model.Properties, Property>

@@ -6,8 +6,9 @@
 // `get(engine)`, and `unfollowed(engine)` in a variable with `@ConcurrentDerived`.
 
 // swift-format-ignore: NoLeadingUnderscores
-/// A property as the body of a variable with `@ConcurrentDerived` reads it: as its value, or, if
-/// that is a model, as a ``Followed``. The macro makes it. Your code has no use for it.
+/// A property, in the form in which the body of a variable with `@ConcurrentDerived` reads it: as
+/// its value, or as a ``Followed`` if the value is a model. The macro makes it. Your code has no
+/// use for it.
 public struct _FollowedProperty<Property: ObservableProperty, Reading>: Sendable {
     @usableFromInline internal let property: Property
 
@@ -16,27 +17,27 @@ public struct _FollowedProperty<Property: ObservableProperty, Reading>: Sendable
 }
 
 extension _FollowedProperty where Reading == Property.Value {
-    /// Makes a property whose value is read as it is.
+    /// Wraps a property whose value is read as it is.
     @_disfavoredOverload
     @inlinable
     public init(_ property: Property) { self.init(property: property) }
 }
 
 extension _FollowedProperty where Property.Value: ConcurrentObservable, Reading == Followed<Property.Value> {
-    /// Makes a property whose value is a model.
+    /// Wraps a property whose value is a model.
     @inlinable
     public init(_ property: Property) { self.init(property: property) }
 }
 
 extension _FollowedProperty
 where Property.Value: _OptionalConcurrentObservable, Reading == Followed<Property.Value.Wrapped>? {
-    /// Makes a property whose value is a model or nil.
+    /// Wraps a property whose value is a model or nil.
     @inlinable
     public init(_ property: Property) { self.init(property: property) }
 }
 
 extension _FollowedProperty {
-    /// Makes a property whose value is an array of models.
+    /// Wraps a property whose value is an array of models.
     @inlinable
     public init<Element: ConcurrentObservable>(
         _ property: Property
@@ -79,8 +80,8 @@ extension Reader {
         follow(property.property)
     }
 
-    /// Rejects a model that is used as itself: the derived value would not follow what is read of
-    /// it.
+    /// Rejects the use of a model itself, because the derived value would not follow what the
+    /// function reads from the model.
     @_disfavoredOverload
     @available(
         *,
@@ -96,8 +97,8 @@ extension Reader {
 }
 
 extension Followed {
-    /// Rejects a model that is used as itself, and an optional or an array of models: the derived
-    /// value would not follow what is read from it.
+    /// Rejects the use of a model itself, of an optional model or of an array of models, because
+    /// the derived value would not follow what the function reads from the models.
     ///
     /// Overload resolution prefers any available member to an unavailable one. Therefore this
     /// member is available, and throws: the compiler rejects it where nothing may throw, and the
@@ -118,9 +119,10 @@ extension Followed {
 }
 
 extension Followed {
-    /// Rejects a member that is neither observed nor a constant of a macro's model. A key path to a
-    /// plain `let` looks like one to a computed variable, and the derived value would not follow
-    /// what that variable reads.
+    /// Rejects a member of a model that is neither an observed property nor one of the constants
+    /// that the macro lists. A key path does not show whether the member is a plain `let` or a
+    /// computed variable, and the derived value would not follow what a computed variable reads.
+    /// Therefore both are rejected.
     @_disfavoredOverload
     @available(
         *,
@@ -134,22 +136,23 @@ extension Followed {
 }
 
 extension Reader {
-    /// Returns the model itself, as the function's result, or to compare it. The derived value does
-    /// not follow what is read from it.
+    /// Returns the model itself, for example to compare it, or to return it as the function's
+    /// result. The derived value does not follow what the function reads from this model.
     @inlinable
     public borrowing func callAsFunction<Model: ConcurrentObservable>(_ model: Followed<Model>) -> Model {
         model.followedModel
     }
 
-    /// Returns the model itself; nil if there is none. The derived value does not follow what is
-    /// read from it.
+    /// Returns the model itself; nil if there is none. The derived value does not follow what the
+    /// function reads from this model.
     @_disfavoredOverload
     @inlinable
     public borrowing func callAsFunction<Model: ConcurrentObservable>(_ model: Followed<Model>?) -> Model? {
         model?.followedModel
     }
 
-    /// Returns the models themselves. The derived value does not follow what is read from them.
+    /// Returns the models themselves. The derived value does not follow what the function reads
+    /// from these models.
     @inlinable
     public borrowing func callAsFunction<Model: ConcurrentObservable>(_ models: [Followed<Model>]) -> [Model] {
         models.map(\.followedModel)

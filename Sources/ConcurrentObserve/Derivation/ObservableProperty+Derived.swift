@@ -77,17 +77,17 @@ extension ObservableProperty {
     }
 
     /// Returns a property that has this property's values, but leaves out a value if `areEqual`
-    /// accepts it as equal to the last one kept. A slow drift is noticed, since each value is
-    /// compared with the last one kept, not with the one before it. It is a derived value, with
-    /// versions of its own, and retains this property.
+    /// accepts it as equal to the last one kept. Each value is compared with the last one kept, not
+    /// with the one before it, so a slow drift is noticed. The returned property is a derived
+    /// value, has versions of its own, and retains this property.
     ///
-    /// An observer whose `Buffering` drops changes compares a value with the last one that it has
-    /// received itself.
+    /// If an observer's `Buffering` drops changes, each value is compared with the last value that
+    /// this observer received.
     ///
     /// - Parameters:
     ///   - fileID: The calling file, for the message about a derived value that needs itself.
     ///   - line: The calling line.
-    ///   - areEqual: Returns whether the second value is no change after the first. Called under no
+    ///   - areEqual: Returns whether the second value counts as equal to the first. Called under no
     ///     lock.
     @inlinable
     public func removingDuplicates(

@@ -12,8 +12,8 @@ public struct Reader: ~Copyable {
 
     internal init(_ collector: Collector) { self.collector = collector }
 
-    /// Returns the value of a property of any kind. Never waits; evaluates a derived value that is
-    /// not current.
+    /// Returns the value of a property of any kind. Never waits. If the property is a derived value
+    /// that is not current, evaluates it.
     @inlinable
     public borrowing func callAsFunction<Property: ObservableProperty>(_ property: Property) -> Property.Value {
         collector.trapElsewhere()
@@ -66,9 +66,9 @@ extension Collector {
         return value
     }
 
-    /// Returns what `take` takes from an evaluation of `derived` that is current or on this
-    /// function's copies, and notes that it was read. Tries again with another evaluation if `take`
-    /// returns nil.
+    /// Gets an evaluation of `derived`, and returns the part of it that `take` extracts. The
+    /// evaluation is current, or was made on the copies that this function reads. Notes the read.
+    /// If `take` returns nil, tries again with another evaluation.
     @inline(__always)
     func read<Part>(_ derived: DerivationNode, _ take: (borrowing Present) -> Part?) -> Part {
         while true {
@@ -113,8 +113,8 @@ extension Collector {
 // MARK: - Results
 
 extension Collector {
-    /// Calls `read` until the values that it returns were present at one moment. Then computes from
-    /// them, unless they are those of the previous evaluation.
+    /// Calls `read` until the values that it returns were present at one moment. Then calls
+    /// `compute` with them, unless the previous evaluation read the same values.
     @inlinable @inline(__always)
     func snapshot<Values>(_ read: () -> Values, then compute: (Values) -> Void) {
         outcome.retains = true

@@ -7,16 +7,16 @@
 // there a function finds the same values whenever it runs. Each result that is computed on the
 // copies is final, and kept with them. When a function reads a member that is being evaluated, the
 // *way* is the evaluations from that member to the function. If no member on the way has a result
-// yet, one of them that can have the error becomes the head: its result is the error, at once. If
-// the member that was read is another one, it is evaluated once more, inside itself, and computes
-// from the head's error. So does each member. Which members are heads does not depend on the member
-// that is read first.
+// yet, one member whose function can return the error becomes the *head*: the error is its result
+// at once. If the function has read another member than the head, that member is evaluated once
+// more, inside itself, and computes from the head's error. Each other member also computes from it.
+// Which members are heads does not depend on the member that is read first.
 //
 // When a way back is found without copies, the evaluations on it go on with the same new copies:
 // see `Collector.join`. Each of them runs its function again, finds the results of the others, and
-// publishes its own, with the members of the ring. A member that later reads a result with such a
-// mark does not compute from it, but evaluates the ring again, on copies: the published results of
-// the others may come from its own error. In a ring of n members that each read one other, at most
+// publishes its own result, marked with the members of the ring. When a member later reads a result
+// with this mark, it does not compute from that result, which may come from the member's own error.
+// It evaluates the ring again, on copies. In a ring of n members that each read one other, at most
 // 4 n functions run. (P25)
 
 extension DependencyCopies {
@@ -42,7 +42,7 @@ extension DependencyCopies {
 
 extension Collector {
     /// The error that the function of the derived value returns instead of running the user's code;
-    /// nil if it runs that.
+    /// nil if it runs the user's code.
     @usableFromInline var cycle: DerivedCycle? { state.cycle }
 
     /// Runs the function of `derived`, which returns `cycle` as its error without running the
@@ -53,8 +53,8 @@ extension Collector {
         state.cycle = nil
     }
 
-    /// Runs the function of `derived`. If the copies have it as the head of a ring, before or after
-    /// the run, the result is the error.
+    /// Runs the function of `derived`. If `derived` is the head of a ring on the copies, before or
+    /// after the run, the result is the error.
     func evaluate(_ derived: DerivationNode) {
         guard isOnCopies else { return ThreadRecord.withUserCode { derived.run(self) } }
         var head = ringHead(derived)
@@ -89,8 +89,8 @@ extension Collector {
         for (index, address) in reads.addresses.enumerated() {
             versions.append(state.versions[index] &+ watch.changes(of: address))
         }
-        // The watch does not see who has changed another source. If that goes on, too, the error
-        // holds for the present versions.
+        // The watch does not see which thread changes an other source. If the error could not be
+        // reported for some runs, it holds for the present versions of other sources.
         if watch.isLate { reads.otherVersions = reads.others.map(\.version) }
         endWatch()
         begin(after: base)
@@ -102,9 +102,9 @@ extension Collector {
 
 // MARK: - Functions that set what they read
 
-/// Finds a function that sets what it has read: its result could never become current, and it would
-/// run forever. Traps when the function sets the property. If the derived value reports rings, it
-/// sets `isHopeless` instead. (P25)
+/// Finds a function that sets a property that it has read. The result of such a function could
+/// never become current, and the function would run forever. Traps when the function sets the
+/// property. If the derived value reports rings, sets `isHopeless` instead. (P25)
 ///
 /// It is made only after `DerivationNode.suspicious` failures, because most often another thread
 /// has made the changes. It judges only after `mostByChance` runs in a row that have set what they
@@ -149,7 +149,7 @@ internal final class SelfWatch: @unchecked Sendable {
 
     private static var mostByChance: Int { 8 }
 
-    /// Whether the error could not be reported for some runs.
+    /// Whether the error should have been reported some runs ago, and could not be.
     var isLate: Bool { runsBefore > 2 * Self.mostByChance }
 
     /// Observes the changes of a source from now on.

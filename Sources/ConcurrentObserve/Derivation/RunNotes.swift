@@ -3,9 +3,9 @@
 // A *set* is a `DependencySet`: it names the sources that evaluations of a derived value have read,
 // and stores the last of these evaluations.
 
-/// Shows why the function of a derived value ran the last time: it has the versions that were read
-/// before that run. The library takes notes while it records the process's observations. They keep
-/// the set of the earlier evaluation, until the first evaluation after the recording.
+/// Notes that show why the function of a derived value last ran: they have the versions that were
+/// read before that run. The library takes notes while it records the process's observations. The
+/// notes keep the set of the earlier evaluation, until the first evaluation after the recording.
 internal final class RunNotes: @unchecked Sendable {
     // Unchecked: constants; any thread may use a set.
 
@@ -45,7 +45,7 @@ internal struct ReadVersions {
 extension DerivationNode {
     /// Takes notes about a run whose result is about to be published, unless the function did not
     /// run because nothing that it reads has changed. Drops the notes of another recording. The
-    /// caller must hold `lock`, and then call `releaseNotes(of:)`.
+    /// caller must hold `lock`, and must call `releaseNotes(of:)` after the unlock.
     ///
     /// - Parameter recording: The number of the recording that goes on; 0 for none.
     @inline(never)
@@ -64,8 +64,8 @@ extension DerivationNode {
 }
 
 extension Collector {
-    /// Releases the notes that a commit has replaced. They may own the last reference to a set,
-    /// whose release runs user code: a thread of the library does it. (P5)
+    /// Releases the notes that a commit replaced. They may have the last reference to a set. The
+    /// release of a set may run user code, so a thread of the library does it. (P5)
     @inline(never)
     func releaseNotes(of derived: DerivationNode) {
         guard let notes = state.notes.take() else { return }

@@ -20,8 +20,8 @@ import ConcurrentObservePlatform
 /// unobserved for the grace time.
 ///
 /// Every form of observing counts: closures, sequences, `first(where:)`, bindings, groups, and
-/// derived values that are observed. Reading the value starts no run, and finds what the last run
-/// has left.
+/// derived values that are observed. Reading the value starts no run, and returns the value that
+/// the last run has left.
 ///
 /// When this object is released, its run is cancelled. Its observations end with `.sourceDeleted`
 /// once the run has returned. (P12)
@@ -33,7 +33,7 @@ public final class WhileObserved<Value: Sendable>: ObservableProperty {
     ///
     /// - Parameters:
     ///   - value: The value before the first run has set one.
-    ///   - grace: How long a run goes on without an observer. Traps if it is negative.
+    ///   - grace: The time for which a run goes on without an observer. Traps if it is negative.
     ///   - clock: Measures the grace time.
     ///   - priority: The priority of the runs.
     ///   - run: Sets the property that it receives, until its task is cancelled. Called under no
@@ -74,7 +74,7 @@ public final class WhileObserved<Value: Sendable>: ObservableProperty {
     /// returned token keeps the observation going.
     public func attach(_ observer: PropertyObserver<Value>) -> ObservationToken {
         let token = property.attach(observer)
-        // After the observer is there: it receives all that the run does.
+        // After the observer is attached, so that it receives every change that the run makes.
         runs.addObserver()
         // Weak: the runs retain the property, which would retain the observation.
         return token.onEnd { [weak runs] _ in runs?.removeObserver() }
@@ -104,9 +104,9 @@ private final class Runs: @unchecked Sendable {
 
     private let priority: TaskPriority?
     private let run: @Sendable () async -> Void
-    /// Begins the grace time. Returns a function that returns at its end.
+    /// Begins the grace time. Returns a function that waits until the grace time is over.
     private let rest: @Sendable () -> @Sendable () async -> Void
-    /// The function that returns at the end of the present grace time; nil before the first one.
+    /// The function that waits for the end of the present grace time; nil before the first one.
     private var presentRest: (@Sendable () async -> Void)?
 
     init(
@@ -165,7 +165,7 @@ private final class Runs: @unchecked Sendable {
     }
 
     /// Keeps a continuation until the last observer has gone. If there is no observer, or the
-    /// object is gone, it returns false, and does not keep the continuation.
+    /// object is gone, returns false and does not keep the continuation.
     @inline(never)
     private func keep(_ continuation: CheckedContinuation<Void, Never>) -> Bool {
         lock.withLock {
