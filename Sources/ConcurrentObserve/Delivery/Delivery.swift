@@ -9,7 +9,7 @@
 //
 // The main types. Begin with `Mailbox.swift`, then `SharedMailbox.swift`.
 // - `Delivery`: where the callbacks run. Its `Buffering` says how many events may wait.
-// - `Mailbox`: the events that wait, the end of the source, and who takes them: a state machine.
+// - `Mailbox`: a state machine with the waiting events, the end of the source, and the consumer.
 // - `SharedMailbox`: the machine and its lock. It has two kinds:
 // - `OrderedObservation`: a delivery empties it, on the thread that its `Delivery` names.
 // - `Subscription`: the mailbox of one iterator of an `ObservationSequence`. A task empties it.
@@ -51,9 +51,10 @@ public import Dispatch
 
 /// Says where an observer's callbacks run, and how many at a time.
 ///
-/// All but `.inline` deliver one at a time, in the order of the versions (events of a registry: in
-/// the order of arrival). Events that a slow observer has still to receive wait in its mailbox, as
-/// `Buffering` says. No thread that makes a change waits for a callback that runs elsewhere. (P2)
+/// All deliveries but `.inline` call an observer with one change at a time, in the order of the
+/// versions (events of a registry: in the order of arrival). Events that a slow observer has still
+/// to receive wait in its mailbox, as `Buffering` says. No thread that makes a change waits for a
+/// callback that runs elsewhere. (P2)
 public struct Delivery: Sendable {
     @usableFromInline
     internal enum Kind: Sendable {

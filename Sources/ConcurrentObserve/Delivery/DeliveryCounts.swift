@@ -39,8 +39,8 @@ internal final class DeliveryCounter: EventTally, @unchecked Sendable {
     /// The number of events that were put into the mailbox. Only a thread that holds the mailbox's
     /// lock writes it.
     @usableFromInline let sent = Atomic<UInt64>(0)
-    /// Keeps the words that changing threads write out of the cache line that the delivering thread
-    /// writes.
+    /// Separates the words that changing threads write from those that the delivering thread
+    /// writes, so that they lie in different cache lines.
     private let padding = (0, 0, 0, 0, 0, 0, 0)
     /// The number of events that were received. Only the thread that empties the mailbox writes it,
     /// and there is one such thread at a time.

@@ -6,8 +6,8 @@ internal final class DeliveryIsolation: Sendable {
     /// The actor to which the closure itself is isolated; nil if the closure is isolated to no
     /// actor.
     @usableFromInline let own: (any Actor)?
-    /// The actor that the caller of `observe` named, or in whose code the call is. Nil if the
-    /// closure has an actor of its own, or once this actor is gone. It is not retained. (P11)
+    /// The actor that the caller of `observe` named, or the actor in whose code the call is. Nil if
+    /// the closure has an actor of its own, or once this actor is gone. It is not retained. (P11)
     @usableFromInline weak let named: (any Actor)?
     /// A weak reference to the named actor, which is the owner of the observation; nil if `own` is
     /// not nil.

@@ -11,18 +11,17 @@ extension ObservableProperty {
     /// Any task may call it, on any actor. The call blocks neither a thread nor an actor.
     /// `predicate` is called on the caller's actor, under no lock, once with the present value and
     /// once with each later one, in the order of the versions, also if a value is replaced before
-    /// the task runs. A group, a path and a derived value may fold changes that race into one. (P1,
-    /// P2, P5)
+    /// the task runs. If changes of a group, a path or a derived value race, they may be folded
+    /// into one. (P1, P2, P5)
     ///
     /// The observation has ended when the call returns or throws. (P8) The call releases its
     /// reference to the property before it waits. (P11)
     ///
     /// - Parameter predicate: Returns true for the value to wait for.
     /// - Returns: The value that was accepted.
-    /// - Throws: `CancellationError` once the task is cancelled. If no value was accepted before:
-    ///   ``ObservationEnd/sourceDeleted`` when the source is gone (P12), and
-    ///   ``ObservationEnd/cancelled`` when its observations are cancelled. Any error of
-    ///   `predicate`.
+    /// - Throws: `CancellationError` once the task is cancelled. ``ObservationEnd/sourceDeleted``
+    ///   if the source is gone (P12), and ``ObservationEnd/cancelled`` if its observations are
+    ///   cancelled, before a value was accepted. Any error of `predicate`.
     /// - Complexity: One registration and a call of `predicate` for each value.
     @discardableResult
     public nonisolated(nonsending) consuming func first(
@@ -42,8 +41,8 @@ extension ObservableProperty {
     /// Any task may call it, on any actor. The call blocks neither a thread nor an actor.
     /// `predicate` is called on the caller's actor, under no lock, once with the present value and
     /// once with each later one, in the order of the versions, also if a value is replaced before
-    /// the task runs. A group, a path and a derived value may fold changes that race into one. (P1,
-    /// P2, P5)
+    /// the task runs. If changes of a group, a path or a derived value race, they may be folded
+    /// into one. (P1, P2, P5)
     ///
     /// `predicate` is called with every value that was delivered before the timeout, even if the
     /// task runs late. It is called with the present value even if the timeout is zero or less, and
@@ -55,15 +54,15 @@ extension ObservableProperty {
     /// reference to the property before it waits. (P11)
     ///
     /// - Parameters:
-    ///   - timeout: How long to wait, from the call on.
+    ///   - timeout: The time to wait, from the call on.
     ///   - clock: The clock that measures the timeout.
     ///   - predicate: Returns true for the value to wait for.
     /// - Returns: The value that was accepted.
-    /// - Throws: ``ObservationTimeout`` of `Value`, with the last value. `CancellationError` once
-    ///   the task is cancelled. If no value was accepted before, and rather than the timeout:
-    ///   ``ObservationEnd/sourceDeleted`` when the source is gone (P12), and
-    ///   ``ObservationEnd/cancelled`` when its observations are cancelled. Any error of
-    ///   `predicate`.
+    /// - Throws: ``ObservationTimeout`` of `Value`, with the last value, if no value was accepted
+    ///   in time. `CancellationError` once the task is cancelled. ``ObservationEnd/sourceDeleted``
+    ///   if the source is gone (P12), and ``ObservationEnd/cancelled`` if its observations are
+    ///   cancelled, before a value was accepted: these errors take precedence over the timeout. Any
+    ///   error of `predicate`.
     /// - Complexity: One registration, a timer, and a call of `predicate` for each value.
     @discardableResult
     public nonisolated(nonsending) consuming func first<C: Clock>(
@@ -85,8 +84,8 @@ extension ObservableProperty {
 }
 
 extension ObserverRegistry {
-    /// Returns the first event that `predicate` accepts, of those whose notification begins after
-    /// the call. Suspends until there is one. (P1)
+    /// Returns the first event that `predicate` accepts, among the events whose notification begins
+    /// after the call. Suspends until there is one. (P1)
     ///
     /// ```swift
     /// let login = try await logins.first { $0.name == "Ada" }
@@ -99,10 +98,9 @@ extension ObserverRegistry {
     ///
     /// - Parameter predicate: Returns true for the event to wait for.
     /// - Returns: The event that was accepted.
-    /// - Throws: `CancellationError` once the task is cancelled. If no event was accepted before:
-    ///   ``ObservationEnd/sourceDeleted`` when the registry is gone (P12), and
-    ///   ``ObservationEnd/cancelled`` when its observations are cancelled. Any error of
-    ///   `predicate`.
+    /// - Throws: `CancellationError` once the task is cancelled. ``ObservationEnd/sourceDeleted``
+    ///   if the registry is gone (P12), and ``ObservationEnd/cancelled`` if its observations are
+    ///   cancelled, before an event was accepted. Any error of `predicate`.
     /// - Complexity: One registration and a call of `predicate` for each event.
     @discardableResult
     public nonisolated(nonsending) consuming func first(
@@ -112,8 +110,8 @@ extension ObserverRegistry {
         return try await (consume self).makeIteratorSource(.unbounded).first(where: predicate)
     }
 
-    /// Returns the first event that `predicate` accepts, of those whose notification begins after
-    /// the call and before the timeout. Suspends until there is one. (P1)
+    /// Returns the first event that `predicate` accepts, among the events whose notification begins
+    /// after the call and before the timeout. Suspends until there is one. (P1)
     ///
     /// ```swift
     /// let login = try await logins.first(timeout: .seconds(5)) { $0.name == "Ada" }
@@ -129,15 +127,15 @@ extension ObserverRegistry {
     /// reference to the registry before it waits. (P11)
     ///
     /// - Parameters:
-    ///   - timeout: How long to wait, from the call on.
+    ///   - timeout: The time to wait, from the call on.
     ///   - clock: The clock that measures the timeout.
     ///   - predicate: Returns true for the event to wait for.
     /// - Returns: The event that was accepted.
-    /// - Throws: ``ObservationTimeout`` of `Event`, with the last event. `CancellationError` once
-    ///   the task is cancelled. If no event was accepted before, and rather than the timeout:
-    ///   ``ObservationEnd/sourceDeleted`` when the registry is gone (P12), and
-    ///   ``ObservationEnd/cancelled`` when its observations are cancelled. Any error of
-    ///   `predicate`.
+    /// - Throws: ``ObservationTimeout`` of `Event`, with the last event, if no event was accepted
+    ///   in time. `CancellationError` once the task is cancelled. ``ObservationEnd/sourceDeleted``
+    ///   if the registry is gone (P12), and ``ObservationEnd/cancelled`` if its observations are
+    ///   cancelled, before an event was accepted: these errors take precedence over the timeout.
+    ///   Any error of `predicate`.
     /// - Complexity: One registration, a timer, and a call of `predicate` for each event.
     @discardableResult
     public nonisolated(nonsending) consuming func first<C: Clock>(
@@ -180,8 +178,9 @@ public struct ObservationTimeout<Value: Sendable>: Error, CustomStringConvertibl
 // MARK: - The wait
 
 // A wait is an iteration that ends early. The iterator's mailbox ensures that no element is missed,
-// and the subscription ensures that the task is resumed once. A timeout is an end of the source for
-// this iterator, so elements that came before it are still passed to the predicate.
+// and the subscription ensures that the task is resumed once. At a timeout the iterator's mailbox
+// takes the end of the source, so elements that came before the timeout are still passed to the
+// predicate.
 
 extension IteratorSource {
     /// Returns the first element that `predicate` accepts. The observation has ended when this
@@ -266,7 +265,8 @@ internal struct Deadline<C: Clock<Duration>>: Sendable {
     var isReached: Bool { clock.now >= instant }
 }
 
-/// Gives the waiting task the last element again, for the error that it throws at a timeout.
+/// Stores the timeout of a wait, and a function that makes the last element again. The error at a
+/// timeout contains that element.
 @usableFromInline
 internal final class TimedWait<Element: Sendable>: @unchecked Sendable {
     // Unchecked: only the waiting task uses it.

@@ -73,8 +73,11 @@ internal protocol FlushableMailbox: AnyObject, Sendable {
     /// Where the events are delivered, for diagnostics, as in "on an actor".
     var place: String { get }
 
-    /// Calls `body` under the mailbox's lock with its flushes, and with the number of events that
-    /// must leave the mailbox before a flush that begins now is over; nil if it is over at once.
+    /// Calls `body` under the mailbox's lock.
+    ///
+    /// - Parameter body: Receives the mailbox's flushes. `target` is the number of events that must
+    ///   leave the mailbox before a flush that begins now is over; nil if such a flush is over at
+    ///   once.
     func withFlushes(_ body: (_ flushes: inout [Flush], _ target: UInt64?) -> Void)
 }
 
@@ -116,7 +119,7 @@ extension ObservationToken {
     /// Suspends until every change whose setter returned before the call is delivered or dropped. A
     /// change is delivered when its callback has returned.
     ///
-    /// The call does not wait for changes that begin later. It may be made anywhere, also for an
+    /// The call does not wait for changes that begin later. You may call it anywhere, also for an
     /// observation that has ended: the changes that were left are dropped. An inline observation
     /// has no mailbox, and a change is delivered before its setter returns, so there is nothing to
     /// wait for. The call waits for callbacks without a time limit. A callback must not wait for

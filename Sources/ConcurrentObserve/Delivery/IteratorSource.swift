@@ -23,10 +23,10 @@ internal final class IteratorSource<Element: Sendable>: @unchecked Sendable {
         (self.subscription, mailbox) = (subscription, subscription)
     }
 
-    /// Sets a subscription from whose events elements are made.
+    /// Sets a subscription that keeps events. The iterator makes its elements from these.
     ///
     /// - Parameters:
-    ///   - subscription: It counts an event when the element is made.
+    ///   - subscription: The subscription. It counts an event when the element is made.
     ///   - element: Makes an element when the iterator returns it; nil leaves the event out.
     func fill<Event: Sendable>(
         _ subscription: Subscription<Kept<Event>>,
@@ -38,7 +38,7 @@ internal final class IteratorSource<Element: Sendable>: @unchecked Sendable {
             while let kept = await subscription.next(isolation: isolation) {
                 let made = keptElement(kept)
                 guard subscription.settleTaken(isLeftOut: made == nil) else { continue }
-                // The event without its context, which would outlive the change.
+                // Without the event's context, which would outlive the change.
                 wait?.lookAgain = { [event = unkept(kept)] in event.flatMap(element) }
                 return made
             }
@@ -46,7 +46,7 @@ internal final class IteratorSource<Element: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// Stores the token of the observation, and returns the source.
+    /// Stores the token of the observation, and returns this iterator source.
     ///
     /// - Parameter token: The token of the observation. Nil if the property is gone: then the
     ///   iterator has no elements.

@@ -47,7 +47,7 @@ extension ConcurrentObserveDiagnostics {
     }
 }
 
-/// The mailboxes that have become large and have not been empty since.
+/// The mailboxes that were found large. The list keeps a mailbox until a cleaning finds it empty.
 ///
 /// A mailbox checks its size at each 1,024th event. If it is large, the thread that put that event
 /// in lists it.

@@ -2,10 +2,10 @@
 
 // # The mailbox: a state machine
 //
-// `Mailbox` is a value without a lock and without a wake-up. Its functions are the events; what
-// they return are the actions that the caller performs under no lock. `SharedMailbox` has the lock.
-// Its two kinds are `OrderedObservation`, where a delivery empties the mailbox, and `Subscription`,
-// where an iterating task does.
+// `Mailbox` is a value without a lock and without a wake-up. Its functions are the events of the
+// machine. They return actions, which the caller performs under no lock. `SharedMailbox` has the
+// lock. Its two kinds are `OrderedObservation`, where a delivery empties the mailbox, and
+// `Subscription`, where an iterating task does.
 //
 // Events come in:
 //
@@ -16,7 +16,7 @@
 //         │                        │                       │
 //         └────────────────────────┴──── close ────────────┴──▶ closed
 //
-// Who takes it out, the consumer:
+// The consumer takes events out:
 //
 //                 ask                     park, when nothing is left
 //        idle ◀───────── busy ─────────────────────────────────▶ parked
@@ -29,12 +29,12 @@
 //   the next one. If there is none, it parks out of idle, and `wake` asks the caller to resume its
 //   task. `close`, and `take` at the end, make it idle.
 //
-// Growth: at each 1,024th event, `enqueue` looks whether the mailbox is large, and `collect`
+// Growth: at each 1,024th event, `enqueue` checks whether the mailbox is large, and `collect`
 // reports it. Dropping: the policy drops the oldest events or the newest; `collect` hands them out.
-// Flushing: a flush waits until all events that were in at its beginning are delivered or dropped:
-// `settle` hands it out then, and `close` hands out all. If the iterator has taken an event that is
-// not counted yet, `count` hands them out in place of `close`. Counting: sent = received + dropped
-// + pending, after each function. (P1)
+// Flushing: a flush waits until all events that were in the mailbox at its beginning are delivered
+// or dropped. Then `settle` hands it out. `close` hands out all flushes; if the iterator has taken
+// an event that is not counted yet, `count` does so in its place. Counting: sent = received +
+// dropped + pending, after each function. (P1)
 
 /// The events that an observer has still to receive, in order.
 ///
@@ -133,7 +133,7 @@ extension Mailbox {
     mutating func dropFirst(before event: inout Event) {
         var first = waiting.popFirst()!
         if let succession, !succession.isAhead(first) {
-            // These announce changes that follow a dropped one: they are dropped with it.
+            // Prior deliveries that come directly after the dropped change are dropped with it.
             while let next = waiting.first, succession.isAhead(next) {
                 counter.countDropped()
                 putAside(waiting.popFirst()!)
@@ -299,7 +299,7 @@ extension Mailbox {
 
 extension Mailbox {
     /// The number of events that must leave the mailbox before a flush that begins now is over; nil
-    /// if it is over at once.
+    /// if such a flush is over at once.
     var flushTarget: UInt64? {
         if isClosed { return isUncounted ? entered : nil }
         if case .busy = consumer { return entered }

@@ -124,12 +124,12 @@ extension ObservableProperty {
         return attach(PropertyObserver(options, delivery, .isolated(to: target, body)))
     }
 
-    /// Calls `body` on the actor to which it belongs with every change that begins after this call
-    /// returned: one at a time, in the order of the versions. (P1, P2, P4)
+    /// Calls `body`, on the actor to which it belongs, with every change that begins after this
+    /// call returned: one at a time, in the order of the versions. (P1, P2, P4)
     ///
     /// Keep the actor as well as the token: the observation does not retain the actor, unless the
     /// closure captures it. When the actor is released, the observation ends with `.ownerDeleted`,
-    /// at the next change. (P11) The main actor is always there.
+    /// at the next change. (P11) The main actor is never released.
     ///
     /// The actor is the one that the closure names, as in `{ @MainActor change in … }`, or else the
     /// one in whose code this call is written: closures and method references of an actor, or of a

@@ -19,8 +19,8 @@ extension ObservableProperty {
         sequence(options, buffering, .ofChanges(areCompared: false)) { $0 }
     }
 
-    /// Returns the values of the property as an asynchronous sequence: those of the changes that
-    /// begin after an iterator was made. (P1, P2, P4)
+    /// Returns the values of the property as an asynchronous sequence. An iterator returns the new
+    /// value of each change that begins after the iterator was made. (P1, P2, P4)
     ///
     /// When the property's source is gone, each iterator returns the values that are left, and
     /// finishes. (P12) The source is not retained. (P11)

@@ -3,8 +3,8 @@
 /// An actor that calls observers one at a time, whichever threads make the changes.
 ///
 /// Changes of one property are delivered in the order of their versions. Changes of several
-/// properties are delivered in the order in which their observers' jobs come. A thread that makes a
-/// change never waits for the actor. The observations do not retain the actor.
+/// properties are delivered in the order in which the actor runs the jobs of their observers. A
+/// thread that makes a change never waits for the actor. The observations do not retain the actor.
 ///
 /// ```swift
 /// let actor = ObservationActor(buffering: .latest)

@@ -85,12 +85,12 @@ extension ObserverRegistry {
         attach(Delivery(.isolated(DeliveryIsolation(to: target)), buffering), .isolated(to: target, body))
     }
 
-    /// Calls `body` on the actor to which it belongs with every event whose notification begins
+    /// Calls `body`, on the actor to which it belongs, with every event whose notification begins
     /// after this call returned: one at a time, in the order of arrival. (P1)
     ///
     /// Keep the actor as well as the token: the observation does not retain the actor, unless the
     /// closure captures it. When the actor is released, the observation ends with `.ownerDeleted`,
-    /// at the next event. (P11) The main actor is always there.
+    /// at the next event. (P11) The main actor is never released.
     ///
     /// The actor is the one that the closure names, as in `{ @MainActor event in … }`, or else the
     /// one in whose code this call is written.
@@ -136,8 +136,8 @@ extension ObserverRegistry {
 // MARK: - Sequences
 
 extension ObserverRegistry {
-    /// Returns the events as an asynchronous sequence, in the order of arrival: those whose
-    /// notification begins after an iterator was made. (P1)
+    /// Returns the events as an asynchronous sequence, in the order of arrival. An iterator returns
+    /// the events whose notification begins after the iterator was made. (P1)
     ///
     /// - Parameter buffering: Which events are kept while the iterating task is busy.
     @inlinable

@@ -16,7 +16,7 @@ internal final class OrderedObservation<Event: Sendable>: SharedMailbox<Event>, 
     /// Says on which thread the events are delivered.
     @usableFromInline let delivery: Delivery
     @usableFromInline let deliver: Delivering
-    /// The list of the user's observer, which is `observer`.
+    /// The list that holds the user's observer, `observer`.
     let observers = ObserverList()
     /// The events that the delivery has taken from the mailbox, and the user has still to receive.
     ///
@@ -60,7 +60,7 @@ internal final class OrderedObservation<Event: Sendable>: SharedMailbox<Event>, 
         case .serial: if !deliver(self, Self.shareOfThread) { handOver() }
         case .queue(let queue):
             queue.async { [self] in
-                // In a new block: other users of the queue come in between.
+                // In a new block, so that other blocks of the queue can run in between.
                 if !deliver(self, Self.shareOfJob) { begin() }
             }
         case .isolated(let isolation):
@@ -226,8 +226,8 @@ extension OrderedObservation {
     /// Takes from the mailbox the events that the policy allows, unless an earlier job has left
     /// some in the batch.
     ///
-    /// - Returns: How many events there are to deliver; 0 if the source is gone; nil if there are
-    ///   none: the delivery is over.
+    /// - Returns: The number of events to deliver; 0 if no event is left and the source is gone;
+    ///   nil if there is nothing to deliver: the delivery is over.
     @inlinable
     func fillBatch() -> Int? {
         var settled: [Flush] = []
@@ -252,7 +252,7 @@ extension OrderedObservation {
     /// Resumes the flushes whose events are all delivered or dropped. The delivering thread calls
     /// it, between two callbacks.
     ///
-    /// - Parameter count: How many events of the batch are not delivered.
+    /// - Parameter count: The number of events of the batch that are not delivered yet.
     @usableFromInline @inline(never)
     func settleFlushes(_ count: Int) {
         let settled = withMailbox { mailbox -> [Flush] in
@@ -266,9 +266,10 @@ extension OrderedObservation {
 
     /// Takes the next event from the batch, and calls the closure with it.
     ///
-    /// - Parameter count: How many events are in the batch.
-    /// - Returns: How many are left; nil if the observation has ended. Then it has taken none: when
-    ///   the closure is destroyed, the thread that closes the mailbox drops the batch. (P8)
+    /// - Parameter count: The number of events in the batch.
+    /// - Returns: The number of events that are left; nil if the observation has ended. Then the
+    ///   call took no event. The batch is dropped later, when the closure is destroyed and the
+    ///   mailbox closes. (P8)
     @inlinable @inline(__always)
     func deliverNext(of count: Int, _ call: (UInt, Event) -> Void) -> Int? {
         // Before the call, since the closure may leave the event out before it checks its owner.

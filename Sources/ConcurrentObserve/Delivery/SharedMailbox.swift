@@ -42,7 +42,7 @@ internal class SharedMailbox<Event: Sendable>: FlushableMailbox, @unchecked Send
 
     var place: String { "in a sequence" }
 
-    /// Wakes the consumer, which was parked. It is called once each time after the consumer has
+    /// Wakes the consumer, which was parked. It is called once for each time that the consumer has
     /// parked. The caller must hold no lock.
     @usableFromInline
     func begin() { fatalError("begin() is a subclass's") }
@@ -191,8 +191,9 @@ internal final class Discarded<Event: Sendable>: Retirable, @unchecked Sendable 
     override var sourceAddress: UInt { owner }
     override func reclaim() { events = RingBuffer() }
 
-    /// Takes over `events`, which is empty afterwards, and retires it. The caller has no copy, and
-    /// holds no lock.
+    /// Takes the events out of `events`, and retires them, so that a deinit thread destroys them.
+    /// Events of a type that needs no destruction stay in `events`. The caller must have no copy of
+    /// `events`, and hold no lock.
     @usableFromInline
     static func discard(_ events: inout RingBuffer<Event>, of owner: AnyObject) {
         if !_isPOD(Event.self), !events.isEmpty { ThreadRecord.retire(Discarded(&events, of: owner)) }

@@ -83,7 +83,7 @@ package final class TaskContext: Sendable {
 
     @usableFromInline
     static func bind(_ context: TaskContext?, mayHaveOther: Bool, _ body: () -> Void) {
-        // Each look at a task-local value takes time: only what decides is looked up.
+        // Reading a task-local value takes time, so only the values that decide are read.
         let isHiding = mayHaveOther && context?.logger == nil && currentLogger != nil
         if context == nil, !isHiding, ServiceContext.current == nil { return body() }
         let service = context?.service
