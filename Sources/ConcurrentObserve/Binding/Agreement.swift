@@ -2,9 +2,9 @@
 
 import Synchronization
 
-/// Records, for a *pair* of properties that are bound in both directions, which version of one side
-/// is the same change as which version of the other. Both directions decide conflicts by this
-/// record, and therefore decide alike.
+/// Records which versions of two properties are the same change. The two properties are a *pair*:
+/// they are bound in both directions. Both directions decide conflicts by this record, and
+/// therefore decide alike.
 ///
 /// Both directions may run on any number of threads. Each direction applies a change of its own
 /// side if the change is later than the agreed version of that side. In the same step, under the
@@ -17,13 +17,14 @@ import Synchronization
 /// the other side, without a loop or a retry.
 ///
 /// **Both sides end alike.** When all setters have returned, every change has been offered to the
-/// other side. It was applied or refused; in both cases the agreed version of its own side was then
-/// this version or a later one. Each side is therefore at its agreed version. The two versions were
-/// agreed together, one made from the other: they are alike.
+/// other side. Afterwards the agreed version of its own side was this version or a later one,
+/// whether the change was applied or refused. Each side is therefore at its agreed version. The two
+/// versions were agreed together, and the value of one was made from the other. Therefore the sides
+/// are alike.
 ///
 /// **No last update is lost.** A change is refused only because of another change whose setter had
-/// not returned when it was made. A change that begins after all others have returned is later than
-/// the agreed version. No older change is applied after it.
+/// not returned when the refused change was made. A change that begins after all others have
+/// returned is later than the agreed version. No older change is applied after it.
 ///
 /// **A pair has one agreement**, however often it is bound, and from either side: see `Agreements`.
 /// Each binding then offers each change; the first offer is applied, and the others are refused.

@@ -25,7 +25,7 @@
 //    with another value, and may set the destination only if no other change came in between.
 //    `.onward`: no such limit.
 // 4. The transform runs under no lock. `Observed.receive` calls `publish(_:if:)` (Property), which
-//    takes the destination's mutation lock and asks its condition. There `arrive` refuses the
+//    takes the destination's mutation lock and checks a condition. There `arrive` refuses the
 //    change if the binding was cancelled, or if it is not the latest. `arrived` is written only
 //    under that lock, so the destination takes values in the order of the source's versions. (P3)
 // 5. After the unlock `DeliveryScope.propagate` delivers the change in a scope with the step, and
@@ -40,7 +40,7 @@
 //
 // Rules of the room:
 // - No transform runs under a lock of the library, and a condition runs no user code. (P5)
-// - The order of locks: the destination's mutation lock, an agreement's lock.
+// - The order of locks: the destination's mutation lock, then an agreement's lock.
 //
 // The calls to read, in their order: `OneWayBinding.pass`, `DeliveryScope.decision(through:to:)`,
 // the transform, `Observed.receive`, `publish(_:if:)`, `arrive`, `DeliveryScope.propagate`,
@@ -79,8 +79,10 @@ extension ObservableProperty {
     }
 
     /// Makes `destination` follow this property, with values that `transform` makes from this
-    /// property's values. The destination takes the value made from the present value before the
-    /// call returns, and then a value for each later change. Everything else is as for
+    /// property's values. Before the call returns, the destination takes the value made from the
+    /// present value. Afterwards it takes values made from later changes; values in between may be
+    /// left out. When all calls that set this property have returned, the destination has the value
+    /// made from the last one. (P3) For threads, the end of the binding, and cycles, see
     /// ``bind(to:)``.
     ///
     /// If a property is bound to itself, the binding corrects its values: each change is followed
@@ -88,9 +90,9 @@ extension ObservableProperty {
     ///
     /// - Parameters:
     ///   - destination: The property to set.
-    ///   - transform: Makes a value of the destination. It is called as callbacks are: under no
-    ///     lock, on several threads at once. The result is not used if a later change has reached
-    ///     the destination by then.
+    ///   - transform: Makes a value of the destination. Called under no lock, possibly on several
+    ///     threads at once. The result is not used if a later change has reached the destination by
+    ///     then.
     @inlinable
     public func bind<Other>(
         to destination: Observed<Other>,
@@ -132,8 +134,8 @@ extension Observed {
     /// ends. (P8) See `bind(to:)` for cycles. Binding a property to itself does nothing.
     ///
     /// The two properties may be bound again, from either side. They stay one pair until the last
-    /// of these bindings ends: its sides are alike when the setters have returned. If the bindings
-    /// have different transforms, any of these may make the value of a side.
+    /// of these bindings ends: both sides are alike when the setters have returned. If the bindings
+    /// have different transforms, any of these transforms may make the value of a side.
     ///
     /// - Returns: The token that keeps the binding going.
     @inlinable
@@ -148,8 +150,8 @@ extension Observed {
     ///
     /// - Parameters:
     ///   - other: The other side.
-    ///   - forward: Makes the other side's value from this side's. Called as callbacks are: under
-    ///     no lock, on several threads at once.
+    ///   - forward: Makes the other side's value from this side's. Called under no lock, possibly
+    ///     on several threads at once.
     ///   - backward: Makes this side's value from the other side's. It should be the reverse of
     ///     `forward`. Otherwise the value that was set on one side may differ from the value that
     ///     the other side would make for it.

@@ -6,9 +6,9 @@ public import Synchronization
 /// has arrived, and the transform.
 ///
 /// Changes of the source arrive on the threads that made them, and overtake each other. A change is
-/// applied if its version is later than all that arrived before it. The binding decides this under
-/// the destination's mutation lock, and therefore changes the destination in the order of the
-/// source's versions. The last change that is applied is the source's last. (P3)
+/// applied if its version is later than all versions that arrived before it. The binding decides
+/// this under the destination's mutation lock, and therefore changes the destination in the order
+/// of the source's versions. The last change that is applied is the source's last. (P3)
 @usableFromInline
 internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sendable {
     @usableFromInline let transform: @Sendable (Source) -> Destination
@@ -49,8 +49,8 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
     /// Passes a change of `source` on to the destination. Several threads may call it at once. It
     /// waits only for a thread that is changing the destination.
     ///
-    /// - Parameter observer: The address of the binding's observer. The caller's frame names it in
-    ///   `current`.
+    /// - Parameter observer: The address of the binding's observer, which the caller is calling:
+    ///   the hazard pointer `current` of the caller's frame names it.
     @inlinable
     func pass(
         _ change: Change<Source>,
@@ -80,13 +80,14 @@ internal final class OneWayBinding<Source: Sendable, Destination: Sendable>: Sen
     }
 
     /// Records that a version of the source has arrived, and returns true. Returns false, and
-    /// records nothing, if the version is not later than all that have arrived. Also returns false
-    /// if the binding was cancelled: then another binding may have passed on later changes. The
-    /// caller must hold the destination's mutation lock.
+    /// records nothing, if the version is not later than all versions that have arrived. Also
+    /// returns false if the binding was cancelled: then another binding may have passed on later
+    /// changes. The caller must hold the destination's mutation lock.
     @inlinable
     func arrive(_ version: UInt64, by observer: UInt) -> Bool {
-        // The caller's frame names the observer in `current`. Under the lock the caller sees every
-        // cancellation that came before another binding's change of the destination.
+        // The hazard pointer `current` of the caller's frame names the observer. Under the lock the
+        // caller sees every cancellation that came before another binding's change of the
+        // destination.
         if Observer.isRemoved(at: observer) { return false }
         // Relaxed, all: `arrived` is guarded by the destination's mutation lock; for `known` see
         // pass(_:of:to:by:).

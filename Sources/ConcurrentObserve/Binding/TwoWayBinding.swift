@@ -21,7 +21,7 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
     @usableFromInline let keepsValue: Bool
     /// The agreement, which all bindings of the pair share.
     @usableFromInline let agreement: Agreement
-    /// The side of the agreement that the left property is.
+    /// The side that the left property has in the agreement.
     @usableFromInline let side: Agreement.Side
 
     @inlinable
@@ -47,8 +47,8 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
     func start(_ left: Observed<Left>, _ right: Observed<Right>) -> ObservationToken {
         let observer = left.makeObserver(.ofBinding, owner: rightReference)
         let wayBack = right.attach(PropertyObserver(.ofBinding, .inline(.plain(callbackBackward(within: observer)))))
-        // The first observer ends with the left by itself. When the right dies, the first observer
-        // ends as if its owner had died.
+        // The first observer ends by itself when the left property dies. When the right property
+        // dies, the first observer ends as if its owner had died.
         wayBack.onEnd { end in if end == .sourceDeleted { observer.end(.ownerDeleted) } }
         observer.setCallback(
             Callback<Change<Left>> { [self] change in
@@ -76,8 +76,8 @@ internal final class TwoWayBinding<Left: Sendable, Right: Sendable>: Sendable {
 
 extension TwoWayBinding {
     /// Makes the closure that passes changes of the right property back to the left property. The
-    /// closure does nothing once the observation of `observer` has ended: its token stands for both
-    /// directions.
+    /// token of `observer` stands for both directions, so the closure does nothing once the
+    /// observation of `observer` has ended.
     @inlinable
     func callbackBackward(within observer: Observer) -> @Sendable (Change<Right>) -> Void {
         let binding = WeakReference(self)
@@ -91,8 +91,9 @@ extension TwoWayBinding {
         }
     }
 
-    /// Passes a change of the left property on to the right property. The caller's frame names in
-    /// `current` the observer whose token stands for both directions.
+    /// Passes a change of the left property on to the right property. Must be called inside a call
+    /// of the observer whose token stands for both directions: the hazard pointer `current` of the
+    /// caller's frame names that observer.
     @inlinable
     func passForward(_ change: Change<Left>) {
         guard change.reason == .initial || agreement.isNews(change.version, of: side),
@@ -101,7 +102,8 @@ extension TwoWayBinding {
         pass(change, of: leftSide, side, to: right, rightSide, forward)
     }
 
-    /// Passes a change of the right property on to the left property, as `passForward` does.
+    /// Passes a change of the right property on to the left property. Must be called inside a visit
+    /// (`Observer.visit`) of the observer whose token stands for both directions.
     @inlinable
     func passBackward(_ change: Change<Right>) {
         guard let left = leftReference.object(as: Observed<Left>.self) else { return }

@@ -49,7 +49,8 @@ extension Optional: _HoldsModels where Wrapped: ConcurrentObservable {}
 extension Array: _HoldsModels where Element: ConcurrentObservable {}
 
 extension ConcurrentObservable {
-    /// Unavailable in a class that does not say what can be observed: see `ObservationSource`.
+    /// Not available, because the class does not list its observed properties. See
+    /// `ObservationSource`.
     @available(
         *,
         unavailable,
@@ -91,8 +92,8 @@ extension ConcurrentObservable {
 /// A member that a path names and that cannot be observed: a plain `let`, a computed property, a
 /// registry.
 ///
-/// It exists only for the compiler's messages. Without it, the compiler would say of such a path
-/// only that no subscript matches.
+/// It exists only for the compiler's messages. Without it, the compiler's message about such a path
+/// would be only that no subscript matches.
 public struct _UnobservedMember<Value> {
     private init() {}
 }
@@ -107,7 +108,7 @@ extension _ObservedPath where Value: ConcurrentObservable {
 }
 
 extension ConcurrentObservable {
-    /// Unavailable: the path ends in a member that is not `Observed`, `WeakObserved` or `ReadOnly`.
+    /// Rejects a path that ends in a member that is not `Observed`, `WeakObserved` or `ReadOnly`.
     @_disfavoredOverload
     @available(
         *,
@@ -119,7 +120,7 @@ extension ConcurrentObservable {
         fatalError("property(_:) is unavailable")
     }
 
-    /// Unavailable: the path ends in a member that is not `Observed`, `WeakObserved` or `ReadOnly`.
+    /// Rejects a path that ends in a member that is not `Observed`, `WeakObserved` or `ReadOnly`.
     @_disfavoredOverload
     @available(
         *,

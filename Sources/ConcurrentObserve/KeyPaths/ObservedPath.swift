@@ -129,8 +129,8 @@ extension _ObservedPath where Value: ConcurrentObservable {
 }
 
 extension _ObservedPath where Value: _OptionalConcurrentObservable {
-    /// The path to a property that the object shows read-only. Its value is nil while there is no
-    /// object.
+    /// The path to a property that the object at the end of this path shows read-only. Its value is
+    /// nil while there is no object.
     @_disfavoredOverload
     @inlinable
     public subscript<Next: Sendable>(
@@ -141,8 +141,8 @@ extension _ObservedPath where Value: _OptionalConcurrentObservable {
         }
     }
 
-    /// The path to an optional property that the object shows read-only. Its value is nil, too,
-    /// while there is no object. The value is a `Next?`, not a `Next??`.
+    /// The path to an optional property that the object at the end of this path shows read-only.
+    /// Its value is nil, too, while there is no object. The value is a `Next?`, not a `Next??`.
     @inlinable
     public subscript<Next: Sendable>(
         dynamicMember member: any KeyPath<Value.Wrapped.Properties, ReadOnly<Next?>> & Sendable

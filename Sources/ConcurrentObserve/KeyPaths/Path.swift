@@ -41,8 +41,9 @@
 // - The versions of an observation have no gaps, whichever threads make the changes. (P2)
 //
 // The walk that matters most: `Observed.deliverToAllKinds`, `ObserverList.relinkPaths` (both in
-// Property), `linkHasChanged`, `settle`, `relink`, `cut(below:_:)`, `link(below:to:_:)`. When all
-// paths through the property are relinked: `LinkDeliveries.deliver`, `deliver`, `finishOne`.
+// Property), `linkHasChanged`, `settle`, `relink`, `cut(below:_:)`, `link(below:to:_:)`. After all
+// paths through the property are relinked, read on with `LinkDeliveries.deliver`, `deliver`,
+// `finishOne`.
 
 /// An observable view of the property that a key path leads to at present.
 ///

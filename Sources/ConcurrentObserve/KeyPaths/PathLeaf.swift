@@ -8,11 +8,11 @@ public import Synchronization
 
 /// The end of a path at one property: passes on that property's changes while the path leads there.
 ///
-/// The property's changes have consecutive versions, and so have the path's while it leads there.
-/// Therefore the leaf finds the path's version by adding, without a lock. When the path is led to
-/// another property, the leaf is cut at a version: the threads that made the changes up to it still
-/// deliver these, and later changes are not delivered. After the last of those deliveries the leaf
-/// is done.
+/// While the path leads there, the property's changes and the path's changes both have consecutive
+/// versions. Therefore the leaf computes the path's version by an addition, without a lock. When
+/// the path is led to another property, the leaf is cut at a version of the property. Changes up to
+/// that version are still delivered, by the threads that made them. Later changes are not
+/// delivered. After the last of these deliveries the leaf is done.
 @usableFromInline
 internal final class PathLeaf<Value: Sendable>: @unchecked Sendable {
     // Unchecked: `last` is guarded by the locks of the last property.
@@ -198,7 +198,7 @@ extension PathLeaf {
         guard isBeforeCut(change.version) else { return }
         receiver.enqueue(self.change(change.old, change.new, change.version, change.commitNumber, of: member))
         // Release: pairs with the acquire in expectDeliveries(through:), which comes later and
-        // finds all of them done.
+        // finds all deliveries done.
         outstanding.wrappingSubtract(1, ordering: .releasing)
     }
 

@@ -33,7 +33,7 @@ extension ReadOnly: PathNameable {
     }
 }
 
-/// The stored values of a weak property are references, which keep nothing alive.
+/// A weak property stores weak references, so the path keeps no referent alive.
 extension WeakObserved: PathNameable {
     @usableFromInline var stored: Observed<WeakBox<Referent>> { storage }
     @usableFromInline static var isWeak: Bool { true }

@@ -130,8 +130,8 @@ extension PathObservation {
         return (value, leaf.cut.number(of: version))
     }
 
-    /// Returns the property of a link or a leaf, which `round` keeps until the drain loop is left.
-    /// Nil if the path does not lead there, or if the root's property is gone.
+    /// Returns the property of a link or a leaf. `round` keeps the property until the drain loop is
+    /// left. Nil if the path does not lead there, or if the root's property is gone.
     func held(_ retained: (any PathProperty)?, isRoot: Bool, _ round: inout Round) -> (any PathProperty)? {
         guard let property = isRoot ? rootProperty : retained else { return nil }
         if isRoot { round.brief.append(property) } else { round.kept.append(property) }

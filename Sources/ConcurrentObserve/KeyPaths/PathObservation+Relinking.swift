@@ -73,12 +73,13 @@ extension PathObservation {
             if step.isWeak { brief.append(object) } else { kept.append(object) }
         }
 
-        /// Releases the kept objects. The caller must have left the drain loop. A thread of the
-        /// library releases the objects in `kept`, because the release of a last reference may take
-        /// long. (P5)
+        /// Releases the objects in `brief` and `kept`. The caller must have left the drain loop. A
+        /// thread of the library releases the objects in `kept`, because the release of a last
+        /// reference may take long. (P5)
         ///
-        /// - Parameter deferred: Takes over `brief` while a change relinks paths. The release may
-        ///   run user code and notify observers, which then find all paths relinked. (P7)
+        /// - Parameter deferred: Takes over the objects in `brief`, and releases them when all
+        ///   paths are relinked. Their release may run user code and notify observers, and these
+        ///   then see the relinked paths. (P7)
         mutating func release(for path: AnyObject, _ deferred: inout LinkDeliveries) {
             deferred.keep(&brief)
             if !kept.isEmpty { ThreadRecord.retire(DeferredAction(for: path, releasing: &kept)) }
@@ -103,8 +104,8 @@ extension PathObservation {
             let new = link(below: index, to: object, &round)
             pending.add(1, ordering: .relaxed)  // Relaxed: as in attach(to:isRoot:).
             let change = Change(reason: .pathChanged(depth: index), old: old.value, new: new, version: version)
-            // Before later versions, which wait for this one; and before `finishOne`, so that the
-            // end comes after it.
+            // Enqueued before later versions, which wait for this one, and before `finishOne`, so
+            // that the end comes after it.
             receiver?.enqueue(change)
             round.changes.append((change, self.scope(of: version, becauseOf: cause)))
             index += 1

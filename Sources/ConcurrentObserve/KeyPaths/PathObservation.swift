@@ -17,7 +17,7 @@ internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Se
     // Unchecked: `links`, `rootProperty`, `leaf`, `version` and `hasEnded` belong to the thread in
     // the drain loop.
 
-    /// The list of the user's observer.
+    /// The list that holds the user's observer.
     @usableFromInline let observers = ObserverList()
 
     /// The user's observer. It is set once, before the path is linked.
@@ -105,7 +105,8 @@ extension PathObservation {
     /// Whether the last property is the root's own.
     var hasOneStep: Bool { links.isEmpty }
 
-    /// Whether changes are delivered with the versions that they show. Only a binding needs these.
+    /// Whether each change is delivered with the versions of the properties on the way, and of the
+    /// last property (see `ShownVersion`). Only a binding needs them.
     var showsVersions: Bool { options.contains(.ofBinding) }
 
     /// Whether the user's observer belongs to a combination: properties that are observed together.

@@ -179,14 +179,15 @@ internal final class WeakStep<Model: ConcurrentObservable, Referent: WeaklyObser
     }
 }
 
-/// A step of a path before the last one: the step, and the way from its value to the object at
-/// which the path continues.
+/// A step of a path, other than the last one. It finds the step's property, and the object that the
+/// property's value leads to. The next step starts at that object.
 ///
-/// It has constants only: `PathObservation` keeps the state of an observation.
+/// The link has constants only: `PathObservation` keeps the state of an observation.
 @usableFromInline
 internal class PathLink: @unchecked Sendable {
     // Unchecked: the subclass has constants only.
-    /// Whether the property is weak: see `PathStep`.
+    /// Whether the property is weak: it does not keep its value alive, so the path must not keep it
+    /// alive either.
     var isWeak: Bool { overridden() }
 
     /// Finds the property in an object. Evaluates the user's key path, so it is called under no

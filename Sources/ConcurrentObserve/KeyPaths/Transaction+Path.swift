@@ -11,15 +11,16 @@ extension Transaction {
     /// ```
     ///
     /// If the path is a member of the group, the properties on the way do not change while the body
-    /// runs, and the body may set the last one. It may also set a property on the way, if that is a
-    /// member itself. From then on the path leads along the new object, whose property must be a
-    /// member as well.
+    /// runs, and the body may set the last one. It may also set a property on the way, if that
+    /// property is a member itself. From then on the path leads along the new object, whose
+    /// property must be a member as well.
     ///
     /// If a step is nil, the path leads to no property: it reads as nil, and setting it does
     /// nothing, like an assignment through an optional chain. ``reaches(_:)`` says whether the path
-    /// leads to a property. Traps if a property on the way or the last one is neither a member nor
-    /// read. Setting also traps if the last property is shown read-only or is only read, or if the
-    /// value is nil and the last property cannot be nil.
+    /// leads to a property. Traps if a property on the way, or the last one, is neither a member of
+    /// the group nor read by the commit. Setting also traps if the last property is shown
+    /// read-only, if the commit only reads it, or if the value is nil and the property cannot be
+    /// nil.
     ///
     /// - Complexity: O(steps · log *n*), with *n* members.
     public subscript<Root, Value>(_ path: Path<Root, Value>) -> Value {

@@ -29,9 +29,10 @@ internal final class VersionOrder<Value: Sendable>: @unchecked Sendable {
     func put(_ change: Change<Value>) {
         var enqueued: [Change<Value>] = []
         lock.withLock { putLocked(change, &enqueued) }
-        // Outside the lock: a mailbox may have dropped some, and then these are the last references
-        // to their values. No change is here when the caller holds the last property's lock: that
-        // property's changes come in order, and early changes wait only for a replacement. (P5)
+        // Outside the lock: a mailbox may have dropped some of these changes, and then these are
+        // the last references to their values. `enqueued` is empty when the caller holds the last
+        // property's lock: that property's changes come in order, and early changes wait only for a
+        // replacement. (P5)
         if !enqueued.isEmpty { ThreadRecord.withUserCode { enqueued = [] } }
     }
 

@@ -27,8 +27,8 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
     /// after one of them is gone.
     private var property: Observed<Value>?
     private var read: (@Sendable () -> Value)?
-    /// The observers of the members. Their closures retain the combination; the cycle ends when
-    /// they end.
+    /// The observers of the members. Their closures retain the combination; this cycle is broken
+    /// when the observers end.
     private var observers: [Observer] = []
     /// The tokens of the members' observations, while they join. Only the joining thread uses them.
     private var joined: [ObservationToken] = []
@@ -60,8 +60,8 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
         let commit = change.commitNumber
         let isCause = (number != nil || commit != 0) && change.reason != .initial
         publish(property, becauseOf: isCause ? DeliveryScope.current(version, of: member) : nil) { step in
-            // If the step has changes of several threads, none of them is its cause. The step of a
-            // commit has every change of the commit as its cause.
+            // A step with several noted changes has no single cause. Each change of a commit counts
+            // as the cause of the commit's step.
             number.map { step.notes == $0...$0 } ?? (step.commit == commit)
         }
     }

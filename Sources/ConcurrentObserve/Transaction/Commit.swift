@@ -147,8 +147,8 @@ internal enum Commit {
         }
     }
 
-    /// Relinks the paths that lead on from all members of an observed commit, and wakes the
-    /// members' mailboxes, before the first observer is called. (P1)
+    /// Relinks the paths that lead on from the members, and wakes the members' mailboxes, before
+    /// the first observer is called. (P1)
     @inline(never)
     private static func relink(
         _ members: UnsafeBufferPointer<Member>,
@@ -163,7 +163,7 @@ internal enum Commit {
 
     /// Puts the changes into mailboxes and combinations, and keeps the new values for the
     /// observers. Called after the decision; the caller must hold the members' mutation locks.
-    /// Returns the object that has the combinations which the commit reaches.
+    /// Returns a `CommitReach`, which has the combinations that the commit reaches.
     ///
     /// An observer that registers once the locks are released begins at a version that has this
     /// change.

@@ -53,7 +53,7 @@
 // The calls to read, in their order: `Group.commit`, `Commit.perform`, `run`, `lockForBody`, the
 // body, `publish`, `leaveBody`, `prepare`, `make`, `deliverLocked`, `settle`, `unlock`, `announce`.
 
-/// Several properties, of any roots and any types, read and observed together.
+/// Several properties, of any objects and any types, which are read and observed together.
 ///
 /// ```swift
 /// let token = Group(car.name, car.property(\.engine.rpm)).observe { change in
@@ -67,16 +67,16 @@
 /// ``commit(_:)`` is always one change, and is not combined with others. (P21)
 ///
 /// Each observation numbers its changes itself: 1, 2, 3, …; `.initial` has version 0. `old` of each
-/// change is `new` of the one before. The change with the highest version has the last values of
-/// all. (P2, P3) A property that is named twice is observed twice: a commit of it is one change,
+/// change is `new` of the change before it. The change with the highest version has the last values
+/// of all. (P2, P3) A property that is named twice is observed twice: a commit of it is one change,
 /// any other change of it is two.
 ///
 /// The group retains its properties. An observation of the group does not, but keeps their last
 /// values, and so the referent of a weak property. (P11) When one of the properties is gone, the
 /// observation ends with `.sourceDeleted`. (P12) If the observations of one of the properties are
-/// cancelled, those of the group are, too. If the observations of an owner at one of the properties
-/// are cancelled, those of the group with the same owner are, too. (P8) `.prior` has no effect,
-/// because a group receives a change only after it is made.
+/// cancelled, the observations of the group are cancelled, too. If one of the properties cancels
+/// the observations of an owner, the group's observations with this owner are cancelled, too. (P8)
+/// `.prior` has no effect, because a group receives a change only after it is made.
 public struct Group<Value: Sendable>: ObservableProperty {
     // Closures, and no pack of properties: a pack in the type of `Value` is more than the compiler
     // (6.3) manages in users' closures. If the compiler knows the properties' types, it compiles

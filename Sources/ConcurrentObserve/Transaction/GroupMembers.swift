@@ -3,7 +3,7 @@
 import Synchronization
 
 /// The properties of a group. They are found when they are first needed, so a group that is only
-/// read or observed does not pay for it.
+/// read or observed needs no search.
 @usableFromInline
 internal final class GroupMembers: Sendable {
     private let find: @Sendable (inout FoundMembers) -> Void

@@ -53,7 +53,7 @@ extension Member {
     @inline(__always)
     func prepare(_ draft: inout Draft, by record: UnsafeMutablePointer<ThreadRecord>) {
         guard draft.isSet else { return }
-        // Both words, so that the type is not needed.
+        // Reads both words, so that the type is not needed.
         unsafe draft.replaced = latch.pointee.wordsLocked(firstOnly: false)
         unsafe latch.pointee.prepare(draft.words, by: UInt(bitPattern: record))
     }
@@ -69,9 +69,9 @@ extension Member {
     @inline(__always)
     func unlock() { unsafe mutation.pointee.release() }
 
-    // The caller must hold the mutation lock for the first two: an observer that registers later
-    // begins at a version that has this change. The third may be read after the unlock, for the
-    // same reason.
+    // The caller must hold the mutation lock when it reads the first two: an observer that
+    // registers later begins at a version that has this change. For the same reason
+    // `mayHaveMailboxesOrLinks` may be read after the unlock.
 
     /// Whether the property may be observed.
     @inline(__always)

@@ -80,8 +80,7 @@ internal struct FoundMembers {
         holder.addMembers(to: &self)
     }
 
-    /// Calls `add` with this object. The members that `add` adds are those that a commit only
-    /// reads.
+    /// Calls `add` with this object. A commit only reads the members that `add` adds.
     mutating func addHeldStill(_ add: (inout FoundMembers) -> Void) {
         let before = isHeldStill
         isHeldStill = true

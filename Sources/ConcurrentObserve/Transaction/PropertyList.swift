@@ -121,7 +121,7 @@ extension PropertyList: WeaklyNamed {
     }
 }
 
-/// An element of an array that is used in place, so no reference is counted.
+/// An element of an array. It is used in place, so that no reference is counted.
 @usableFromInline
 internal struct Lent<Element>: ~Copyable {
     @usableFromInline let element: Element

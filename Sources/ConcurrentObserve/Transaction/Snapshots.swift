@@ -40,8 +40,8 @@ internal enum Snapshots {
         let list = unsafe members.list
         var wait = Backoff()
         while true {
-            // If the list does not have all members, it calls `look` without holding off,
-            // lock-free.
+            // If the list does not have all members, no publication is held off: `look` reads
+            // without a lock.
             let found = unsafe list.pointee.isComplete ? hold(list.pointee.members, look) : look()
             if let found { return found }
             wait.pause()

@@ -18,9 +18,9 @@ public struct Transaction: ~Copyable {
 
     /// The draft of a member. Reading it returns the value that the body has set, or else the
     /// present value, which no other thread changes while the body runs. Setting it makes a change,
-    /// even to an equal value, which is published when the body returns. A member that the body
-    /// does not set does not change. Traps if the property is neither a member of the group nor
-    /// read by the commit. Setting also traps if the commit only reads the property.
+    /// even if the new value is equal. The change is published when the body returns. A member that
+    /// the body does not set does not change. Traps if the property is neither a member of the
+    /// group nor read by the commit. Setting also traps if the commit only reads the property.
     ///
     /// - Complexity: O(log *n*) in the members.
     public subscript<Value: Sendable>(_ property: Observed<Value>) -> Value {
