@@ -4,8 +4,8 @@
 //
 // The room has the `observe` functions of properties and registries, and the mailboxes between a
 // change and an observer that receives one event at a time: serially, on a queue, on an actor, or
-// as an async sequence.
-// It uses Property and Registry, and Reclamation to retire what a deinit thread must destroy.
+// as an async sequence. It uses Property and Registry, and Reclamation to retire the values that a
+// deinit thread must destroy.
 //
 // The main types. Begin with `Mailbox.swift`, then `SharedMailbox.swift`.
 // - `Delivery`: where the callbacks run. Its `Buffering` says how many events may wait.

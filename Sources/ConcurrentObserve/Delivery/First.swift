@@ -257,7 +257,7 @@ internal struct Deadline<C: Clock<Duration>>: Sendable {
     let instant: C.Instant
 
     init(_ timeout: Duration, _ clock: C) {
-        // Limited, since a clock traps if the sum overflows.
+        // Limited, because a clock traps if the sum overflows.
         let reached = min(max(timeout, .zero), .seconds(1 << 60))
         (self.timeout, self.clock, instant) = (timeout, clock, clock.now.advanced(by: reached))
     }

@@ -50,7 +50,8 @@ internal struct Mailbox<Event: Sendable>: ~Copyable {
     @usableFromInline var dropped = RingBuffer<Event>()
     @usableFromInline let capacity: Int?
     @usableFromInline let dropsNewest: Bool
-    /// Says what an event takes over from the dropped ones before it; nil if nothing.
+    /// Says which part an event takes over from the dropped events before it; nil if it takes over
+    /// nothing.
     @usableFromInline let succession: Succession<Event>?
     /// The part of dropped events that the next event takes over; nil if there is none. The dropped
     /// events were newer than all events that wait.
@@ -219,7 +220,7 @@ extension Mailbox {
     /// Moves the next events to deliver into `batch`, if that is empty. The delivering thread then
     /// takes them from there without the lock.
     ///
-    /// It moves all events, or only one if the capacity is limited, since the policy looks at the
+    /// It moves all events, or only one if the capacity is limited, because the policy looks at the
     /// events that wait.
     @inlinable
     mutating func take(into batch: inout RingBuffer<Event>) {

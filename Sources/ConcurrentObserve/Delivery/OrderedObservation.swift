@@ -11,7 +11,7 @@ public import Synchronization
 /// mailbox empty, no other one starts. (P2)
 @usableFromInline
 internal final class OrderedObservation<Event: Sendable>: SharedMailbox<Event>, @unchecked Sendable {
-    // Unchecked: `lock` guards what can change, but for the batch.
+    // Unchecked: `lock` guards the variables, except the batch.
 
     /// Says on which thread the events are delivered.
     @usableFromInline let delivery: Delivery
@@ -272,7 +272,7 @@ extension OrderedObservation {
     ///   mailbox closes. (P8)
     @inlinable @inline(__always)
     func deliverNext(of count: Int, _ call: (UInt, Event) -> Void) -> Int? {
-        // Before the call, since the closure may leave the event out before it checks its owner.
+        // Before the call, because the closure may leave the event out before it checks its owner.
         // (P13) Relaxed: written before the first event.
         if mayLoseOwner.load(ordering: .relaxed) { noticeOwner() }
         // Keeps the event until the visit is over, so that it is destroyed after that.

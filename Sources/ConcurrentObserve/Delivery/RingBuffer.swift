@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// A first-in, first-out buffer, which recycles its memory. If the memory is large, it is freed
-/// when the buffer becomes empty. Both ends take O(1), amortised.
+/// when the buffer becomes empty. Adding and removing an element take O(1), amortised.
 @usableFromInline
 internal struct RingBuffer<Element> {
     @usableFromInline var slots: ContiguousArray<Element?> = []

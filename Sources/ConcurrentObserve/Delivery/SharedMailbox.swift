@@ -109,8 +109,8 @@ extension SharedMailbox {
     }
 
     /// Wakes the consumer, if it is parked. Call it after each event, under no lock. It leaves
-    /// dropped events to `drain()`, since the thread that discards them may have to wait a moment.
-    /// (P16)
+    /// dropped events to `drain()`, because the thread that discards them may have to wait a
+    /// moment. (P16)
     @inlinable @Sendable
     final func wake() {
         // Relaxed: as above. If another thread has set it and this one does not see that, the other

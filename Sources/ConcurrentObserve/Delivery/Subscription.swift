@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The link between a source and one iterator: a mailbox, and the task that waits for the next
-/// event, if there is one.
+/// Connects a source with one iterator: a mailbox, and the task that waits for the next event, if
+/// there is one.
 @usableFromInline
 internal final class Subscription<Event: Sendable>: SharedMailbox<Event>, IteratorMailbox, @unchecked Sendable {
     // Unchecked: `waiter` is guarded by `lock`; for the rest see the superclass.
@@ -173,7 +173,7 @@ internal struct Waiter<Event: Sendable>: Sendable {
     /// - Parameter body: Receives the waiter, and ensures that it is resumed once.
     @inlinable
     static func suspend(isolation: isolated (any Actor)? = #isolation, _ body: (Waiter) -> Void) async -> Event? {
-        // Safe: the waiter is resumed once, since a thread first takes it, under a lock, from the
+        // Safe: the waiter is resumed once, because a thread first takes it, under a lock, from the
         // place where it was stored.
         await unsafe withUnsafeContinuation { continuation in body(unsafe Waiter(continuation)) }
     }

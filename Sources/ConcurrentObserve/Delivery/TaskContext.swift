@@ -73,8 +73,8 @@ package final class TaskContext: Sendable {
 
     /// Calls `body` in `context`; nil stands for no context.
     ///
-    /// - Parameter mayHaveOther: Whether the calling thread may have a context of its own. Then
-    ///   `body` sees nothing of it.
+    /// - Parameter mayHaveOther: Whether the calling thread may have a context of its own. In that
+    ///   case `body` does not see that context.
     @inlinable
     static func run(in context: TaskContext?, mayHaveOther: Bool, _ body: () -> Void) {
         if context == nil, !mayHaveOther { return body() }

@@ -85,7 +85,7 @@ internal struct Collected {
 // MARK: - Sets
 
 extension Collected {
-    /// Makes a set that names what was read, and in which no evaluation is stored yet.
+    /// Makes a set that names the sources that were read, and has no evaluation yet.
     ///
     /// - Parameters:
     ///   - isSnapshot: Whether the function reads all its sources before it computes.

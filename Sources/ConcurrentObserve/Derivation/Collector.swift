@@ -75,7 +75,7 @@ internal final class Collector {
         /// The set of the previous evaluation, as long as this one reads the same sources in the
         /// same order. Nil otherwise.
         var followed: DependencyWords?
-        /// How many of the followed set's steps this evaluation has read: see `steps`.
+        /// The number of steps of the followed set that this evaluation has read: see `steps`.
         var cursor = 0
         /// The reads of the previous evaluation, in order: see `DependencyDetails.steps`. Empty if
         /// that evaluation read no derived value: then the steps are the roots of `followed`, in
@@ -173,8 +173,7 @@ internal final class Collector {
         state.watch = nil
     }
 
-    /// Ends the evaluation: discards what it has read, and frees memory that most evaluations do
-    /// not need.
+    /// Ends the evaluation: discards its reads, and frees memory that most evaluations do not need.
     @inline(__always)
     func clear() {
         outcome.run &+= 1

@@ -132,7 +132,7 @@ internal final class CopiedResult {
     /// The error, if the derived value is the head of a ring; else nil.
     let cycle: DerivedCycle?
 
-    /// Takes over the result of an evaluation, and what it has collected.
+    /// Takes over the result of an evaluation, and the reads that it has collected.
     init(_ derived: DerivationNode, _ collector: Collector, _ cycle: DerivedCycle? = nil) {
         precondition(!collector.outcome.isSame, "ConcurrentObserve: an unpublished result is the published one.")
         (self.derived, words, self.cycle) = (derived, collector.outcome.result, cycle)
@@ -158,7 +158,7 @@ extension Collector {
     }
 
     /// The number of failures after which the function runs on copies. It is larger than the number
-    /// that `SelfWatch` needs to find a function that sets what it has read.
+    /// that `SelfWatch` needs to find a function that sets a property that it has read.
     private static var mostFailures: Int {
         return 12
     }
@@ -235,7 +235,7 @@ extension Collector {
     /// Returns the copy of a root; nil if there is none, or the function does not run on copies.
     func copy(of root: any DerivationRoot) -> DependencyCopy? { state.copies?.copy(of: root) }
 
-    /// Ends the use of copies. A thread of the library releases them, since destroying the values
+    /// Ends the use of copies. A thread of the library releases them, because destroying the values
     /// runs user code. (P5)
     func endCopies() {
         guard isOnCopies else { return }

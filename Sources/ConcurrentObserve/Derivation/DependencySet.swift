@@ -232,7 +232,7 @@ extension DependencyWords {
     /// The version of the result. It grows only if the result differs. The highest number for an
     /// unpublished result.
     let version: UInt64
-    /// The result. The words do not retain what they reference.
+    /// The result. The words do not retain the object that they reference.
     let words: Latch.Words
     /// A reference to the set, if the derived value does not keep it, or to the unpublished result.
     /// Nil otherwise: then no reference is counted.

@@ -50,7 +50,7 @@ internal final class DerivationKeeper: @unchecked Sendable {
     func decide(_ successor: DerivationNode?) {
         lock.withLock {
             self.successor = successor
-            // Relaxed: the lock orders what is read because of it.
+            // Relaxed: the lock orders the successor.
             isDecided.store(true, ordering: .relaxed)
         }
     }

@@ -54,8 +54,8 @@ extension DerivationNode {
     }
 
     /// Stores an evaluation in `set`, makes `set` the present set, and returns the evaluation.
-    /// Notes in `replaced` what the caller must retire. If the result differs from the one in
-    /// `base`, it is a change for the observers. The caller must hold `lock`.
+    /// Notes in `replaced` the words and the set that the caller must retire. If the result differs
+    /// from the one in `base`, it is a change for the observers. The caller must hold `lock`.
     @inline(__always)
     private final func publish(
         _ set: DependencyWords,

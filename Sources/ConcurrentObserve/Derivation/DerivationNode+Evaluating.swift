@@ -92,8 +92,8 @@ extension DerivationNode {
         collector.endWatch()
     }
 
-    /// The number of failures after which a `SelfWatch` checks whether the function sets what it
-    /// reads.
+    /// The number of failures after which a `SelfWatch` checks whether the function sets a property
+    /// that it reads.
     private static var suspicious: Int { 2 }
 
     final func discard(_ collector: Collector) {

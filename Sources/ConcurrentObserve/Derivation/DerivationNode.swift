@@ -15,7 +15,7 @@ public import Synchronization
 ///
 /// The evaluation is in a `DependencySet`. The derived value keeps its first four sets as long as
 /// it lives, so that a reader looks into them without a read section and a pin. Further sets are
-/// not kept, since a function may read different sources each time. Sets with sources whose roots
+/// not kept, because a function may read different sources each time. Sets with sources whose roots
 /// are not known are not kept either. A reader retains such a set under `lock`, and the set is
 /// released when it is replaced.
 @safe

@@ -138,8 +138,8 @@ extension Derived {
         }
     }
 
-    /// The number of observations of the value that have not ended. Reading it ends those whose
-    /// owners have died. (P8, P13)
+    /// The number of observations of the value that have not ended. Reading this number ends the
+    /// observations whose owners have died. (P8, P13)
     ///
     /// - Complexity: O(*n*) on average, with *n* observations.
     public var observationCount: Int { observedResults?.property.observationCount ?? 0 }

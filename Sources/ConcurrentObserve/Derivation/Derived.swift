@@ -76,12 +76,12 @@ import Synchronization
 ///
 /// The value is the function's result for one consistent snapshot that held during the call. (P22,
 /// P23) A read runs the function only if a source has changed; the result is kept until then. An
-/// unobserved derived value is registered nowhere, and retains what its function captures. An
-/// observation keeps the derived value until the observation ends, and does not keep the sources
-/// that the derived value names. (P11) While the derived value is observed, each change of a
-/// property that the last run read runs the function once, on the thread that makes the change. Its
-/// observers receive the result. If `Value` is `Equatable`, they receive only results that differ.
-/// (P24)
+/// unobserved derived value is registered nowhere, and retains the objects that its function
+/// captures. An observation keeps the derived value until the observation ends, and does not keep
+/// the sources that the derived value names. (P11) While the derived value is observed, each change
+/// of a property that the last run read runs the function once, on the thread that makes the
+/// change. Its observers receive the result. If `Value` is `Equatable`, they receive only results
+/// that differ. (P24)
 ///
 /// The function is yours: it may read anything, block, and change properties that it does not read.
 /// The library holds no lock while it runs. It may run on several threads at once, and more often
@@ -196,8 +196,8 @@ extension Derived {
     /// Makes a derived value whose function can fail. An error is a value like others: it is kept
     /// until a source changes, and delivered as a change. (P25)
     ///
-    /// Every result is a change, since most errors cannot be compared. `get(other).get()` passes on
-    /// another derived value's error.
+    /// Every result is a change, because most errors cannot be compared. `get(other).get()` passes
+    /// on another derived value's error.
     ///
     /// If `Failure` is `any Error` or ``DerivedCycle``, a ring of derived values that need each
     /// other does not trap. One member of the ring whose function can throw that error has a

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 /// The error of a derived value that can never be current: it needs itself, or its function changes
-/// what it reads. (P25)
+/// a property that it reads. (P25)
 ///
 /// A derived value that `Derived(throwing:)` has made has this error, if `Failure` is `any Error`
 /// or `DerivedCycle`. Every other derived value traps.

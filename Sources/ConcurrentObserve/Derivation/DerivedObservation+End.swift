@@ -65,13 +65,13 @@ extension DerivedObservation {
 // MARK: - The source's end
 
 extension DerivedObservation {
-    /// Ends the observation, since the derived value is gone. (P12)
+    /// Ends the observation, because the derived value is gone. (P12)
     func sourceIsGone() {
         releaseResults()
         end()
     }
 
-    /// Ends a successor, since a source that it names is gone. If another thread uses the
+    /// Ends a successor, because a source that it names is gone. If another thread uses the
     /// successor, the observers end when that thread has released it.
     func endSuccessor(_ node: consuming DerivationNode) {
         _ = keeper.takeSuccessor()

@@ -77,8 +77,8 @@ internal final class DerivationLink: LinkedPath, @unchecked Sendable {
         if Fork.isInChild { return }
         releaseResults()
         guard let successor = keeper.presentSuccessor else { return }
-        // This thread may be changing a source: another one releases what the successor's function
-        // captures. (P5)
+        // This thread may be changing a source. Therefore another thread releases the captures of
+        // the successor's function. (P5)
         var objects: [AnyObject] = [keeper, successor]
         ThreadRecord.retire(DeferredAction(for: keeper, releasing: &objects))
     }

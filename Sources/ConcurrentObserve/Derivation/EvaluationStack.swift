@@ -110,8 +110,8 @@
     ///
     /// If the functions on the way do not run on the same copies, there may be no ring, because
     /// they may have read a source at different times. Then the inner evaluation runs on copies:
-    /// there, a way back is a ring. The outer evaluations discard what they have read, as always
-    /// when the values were not present together. (P23)
+    /// there, a way back is a ring. The outer evaluations discard their reads, as always when the
+    /// values were not present together. (P23)
     @inline(never)
     private func enterAgain(_ node: DerivationNode, _ isOnCopies: Bool, _ hasReader: Bool) -> CopiedResult? {
         let inside = levels(of: node.address)

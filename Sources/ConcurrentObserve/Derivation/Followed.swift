@@ -67,8 +67,8 @@ public struct Followed<Model: ConcurrentObservable> {
 }
 
 extension Reader {
-    /// Returns the model that is the value of a property. The derived value follows what the
-    /// function reads of the model. Never waits.
+    /// Returns the model that is the value of a property. The derived value follows the model's
+    /// properties that the function reads. Never waits.
     @inlinable
     public borrowing func follow<Property: ObservableProperty>(
         _ property: Property
@@ -77,7 +77,7 @@ extension Reader {
     }
 
     /// Returns the model that is the value of a property; nil if there is none. The derived value
-    /// follows what the function reads of the model. Never waits.
+    /// follows the model's properties that the function reads. Never waits.
     @inlinable
     public borrowing func follow<Property: ObservableProperty>(
         _ property: Property
@@ -87,7 +87,7 @@ extension Reader {
     }
 
     /// Returns the models in an array that is the value of a property. The derived value follows
-    /// what the function reads of them. Never waits.
+    /// the models' properties that the function reads. Never waits.
     ///
     /// - Complexity: O(*n*).
     @inlinable

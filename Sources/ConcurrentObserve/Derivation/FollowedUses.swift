@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The function of a derived value can use a model in two ways. It can read the model's variables,
-// which the derived value follows. Or it can use the model itself: then the derived value does not
-// follow what is read from it. The second use does not compile, unless the function says so:
-// `get(engine)`, and `unfollowed(engine)` in a variable with `@ConcurrentDerived`.
+// which the derived value follows. Or it can use the model itself. Then the derived value does not
+// follow the variables that the function reads from the model. The second use compiles only if the
+// function asks for it: `get(engine)`, and `unfollowed(engine)` in a variable with
+// `@ConcurrentDerived`.
 
 // swift-format-ignore: NoLeadingUnderscores
 /// A property, in the form in which the body of a variable with `@ConcurrentDerived` reads it: as

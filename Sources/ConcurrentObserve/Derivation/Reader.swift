@@ -4,9 +4,9 @@
 
 /// Reads properties in the function of a derived value: `get(property)`.
 ///
-/// The derived value follows what is read with the reader. It does not follow what the function
-/// reads as `property.value`. The reader cannot be kept beyond the call, and traps on another
-/// thread.
+/// The derived value follows the properties that the function reads with the reader. It does not
+/// follow a property that the function reads as `property.value`. The reader cannot be kept beyond
+/// the call, and traps on another thread.
 public struct Reader: ~Copyable {
     @usableFromInline internal let collector: Collector
 

@@ -107,9 +107,9 @@ extension Collector {
 /// property. If the derived value reports rings, sets `isHopeless` instead. (P25)
 ///
 /// It is made only after `DerivationNode.suspicious` failures, because most often another thread
-/// has made the changes. It judges only after `mostByChance` runs in a row that have set what they
-/// read. One such run may be chance: this thread released the last reference to an object, whose
-/// `deinit` sets the property, because another thread had just released its own.
+/// has made the changes. It judges only after `mostByChance` runs in a row that have set a property
+/// that they read. One such run may be chance: this thread released the last reference to an
+/// object, whose `deinit` sets the property, because another thread had just released its own.
 internal final class SelfWatch: @unchecked Sendable {
     // Unchecked: only the evaluating thread uses it, but for the constants.
     /// The observer at one root.
@@ -133,18 +133,19 @@ internal final class SelfWatch: @unchecked Sendable {
     private let runsBefore: Int
     private var links: [UInt: Link] = [:]
     private var hasSeen = false
-    /// Whether the function sets what it has read, and its derived value reports that as an error.
+    /// Whether the function sets a property that it has read, and its derived value reports that as
+    /// an error.
     private(set) var isHopeless = false
 
     /// Makes a watch for one run of the function of `derived`.
     ///
-    /// - Parameter runs: The number of runs in a row, before this one, that have set what they have
-    ///   read.
+    /// - Parameter runs: The number of runs in a row, before this one, that have set a property
+    ///   that they have read.
     init(_ derived: DerivationNode, after runs: Int) {
         (self.derived, place, runsBefore) = (derived.address, derived.place, runs)
     }
 
-    /// The number of runs in a row, with this one, that have set what they have read.
+    /// The number of runs in a row, with this one, that have set a property that they have read.
     var runs: Int { hasSeen ? runsBefore + 1 : 0 }
 
     private static var mostByChance: Int { 8 }
@@ -160,7 +161,8 @@ internal final class SelfWatch: @unchecked Sendable {
         link.observer = root.register(link)
     }
 
-    /// Returns how often the function has set the root at `address` after it has read it.
+    /// Returns the number of times that the function has set the root at `address` after reading
+    /// it.
     func changes(of address: UInt) -> UInt64 { links[address]?.changes ?? 0 }
 
     func end() {

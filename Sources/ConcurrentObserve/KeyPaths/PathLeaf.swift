@@ -86,7 +86,7 @@ internal final class PathLeaf<Value: Sendable>: @unchecked Sendable {
     /// the limit.
     func expectDeliveries(through version: UInt64) {
         // Acquire and release: pairs with the subtractions in pass(_:_:_:_:of:) and
-        // put(_:of:into:); what the deliveries did happens before finish().
+        // put(_:of:into:); the deliveries happen before finish().
         let expected = Int(version &- since)
         if outstanding.wrappingAdd(expected, ordering: .acquiringAndReleasing).newValue == 0 { finish() }
     }

@@ -121,7 +121,7 @@ extension PathObservation {
 
     /// Subtracts one from `pending`. At zero, ends the user's observation.
     func finishOne() {
-        // Acquire and release: what was delivered before happens before the end is delivered.
+        // Acquire and release: earlier deliveries happen before the end is delivered.
         let left = pending.subtract(1, ordering: .acquiringAndReleasing).newValue
         if left == 0 { user?.end(.sourceDeleted) }
     }
@@ -159,14 +159,14 @@ extension PathObservation {
 // MARK: - The end
 
 extension PathObservation {
-    /// Ends the library's observers, since the user's observation has ended.
+    /// Ends the library's observers, because the user's observation has ended.
     func drop() {
         // Relaxed: the drain loop orders it.
         isDropped.store(true, ordering: .relaxed)
         settle()
     }
 
-    /// Ends the observation, since the property of the path's root is gone.
+    /// Ends the observation, because the property of the path's root is gone.
     func rootIsGone() {
         // Relaxed: the drain loop orders it.
         isRootGone.store(true, ordering: .relaxed)

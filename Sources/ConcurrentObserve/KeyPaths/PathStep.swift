@@ -68,9 +68,9 @@ internal class PathStep<Value: Sendable>: @unchecked Sendable {
     /// version. See `Observed.cut(at:)`.
     func cut(_ leaf: PathLeaf<Value>, of property: any PathProperty) -> Shown { overridden() }
 
-    /// Begins an observation of the path that leads along `links` and ends with this step, if the
-    /// changes that wait have another form than the delivered ones. Otherwise begins no
-    /// observation, and returns nil.
+    /// Begins an observation of the path that leads along `links` and ends with this step, if
+    /// changes must wait in another form than the one in which they are delivered. Otherwise begins
+    /// no observation, and returns nil.
     func attach<Root: ConcurrentObservable>(
         _ observer: PropertyObserver<Value>,
         along links: [PathLink],

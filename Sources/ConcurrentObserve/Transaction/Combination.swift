@@ -98,7 +98,7 @@ internal final class Combination<Value: Sendable>: @unchecked Sendable {
         guard let step = takeUnpublishedLocked() else { return nil }
         let words = property.cell.encode(step.value)
         // The body of a `modify` or a commit may register an observer, and thereby run this code:
-        // `acquireAnywhere` does not trap there. No value is destroyed here, since the slots have
+        // `acquireAnywhere` does not trap there. No value is destroyed here, because the slots have
         // the members' values.
         property.mutation.acquireAnywhere()
         step.note(property.cell.publishLocked(words))

@@ -23,7 +23,8 @@ internal final class CommitReach {
     /// The index of each combination in `reached`. If there is only one combination, it may have no
     /// entry.
     private var places: [ObjectIdentifier: Int] = [:]
-    /// Values that must be destroyed under no lock, since their destruction may run user code. (P5)
+    /// Values that must be destroyed under no lock, because their destruction may run user code.
+    /// (P5)
     private var replaced: [Any] = []
 
     /// The commit's drafts. They are used only while the commit holds its locks.

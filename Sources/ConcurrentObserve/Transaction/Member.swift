@@ -107,9 +107,9 @@ internal protocol CommitMember: AnyObject, Sendable {
     /// the members' mutation locks.
     func enqueueLocked(_ draft: borrowing Draft)
 
-    /// Calls the observers of the property that are marked `isCombined`: those of combinations, and
-    /// of paths. Called after the commit's decision; the caller must hold the members' mutation
-    /// locks.
+    /// Calls the observers of the property that are marked `isCombined`: the observers of
+    /// combinations and of paths. Called after the commit's decision; the caller must hold the
+    /// members' mutation locks.
     func callCombinationsLocked(_ draft: borrowing Draft)
 
     /// Keeps a copy of the new value for the observers. The caller must hold the members' mutation

@@ -8,8 +8,9 @@ internal protocol TracedPath: Sendable {
     func follow(_ trace: inout PathTrace)
 }
 
-/// The properties through which and to which the paths of a group lead, as a commit finds them
-/// before it takes the locks. For the properties on the way, it has their versions.
+/// The properties to which the paths of a group lead, and the properties on the way, as a commit
+/// finds them before it takes the locks. For the properties on the way, the trace also has their
+/// versions.
 ///
 /// Under the locks, the commit compares the versions. If no version has changed, the paths lead to
 /// these properties until the commit is published.
