@@ -79,7 +79,7 @@ internal final class Agreement: @unchecked Sendable {
         lock.withLock { transforms = true }
     }
 
-    /// Whether the other side may not have this version of `side` yet. False if the version is not
+    /// Whether the other side may still lack this version of `side`. False if the version is not
     /// later than the agreed version.
     @usableFromInline
     func isNews(_ version: UInt64, of side: Side) -> Bool {
@@ -97,10 +97,10 @@ internal final class Agreement: @unchecked Sendable {
     ///     the other side has changed since then, and the pair has not agreed on its present
     ///     version, the function returns false, and agrees on `version` and `since`.
     ///   - isInitial: True if a binding begins with this version. The function then also returns
-    ///     true for the version that the pair has agreed on, in two cases. A binding of the pair
-    ///     has transforms: it may have made another value from the version. Or the other side has
-    ///     changed since the agreement: a binding that has ended may not have passed that change
-    ///     on.
+    ///     true for the version that the pair has agreed on, in two cases. First, if a binding of
+    ///     the pair has transforms, because it may have made another value from the version.
+    ///     Second, if the other side has changed since the agreement, because a binding that has
+    ///     ended may not have passed that change on.
     ///
     /// - Returns: True if the caller must make the change.
     @usableFromInline

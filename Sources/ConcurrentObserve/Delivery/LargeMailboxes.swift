@@ -50,7 +50,7 @@ extension ConcurrentObserveDiagnostics {
 /// The mailboxes that were found large. The list keeps a mailbox until a cleaning finds it empty.
 ///
 /// A mailbox checks its size at each 1,024th event. If it is large, the thread that put that event
-/// in lists it.
+/// in adds the mailbox to the list.
 @usableFromInline
 internal final class LargeMailboxes: @unchecked Sendable {
     // Unchecked: `entries` is guarded by `lock`.

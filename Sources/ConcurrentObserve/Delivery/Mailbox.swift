@@ -38,8 +38,8 @@
 
 /// The events that an observer has still to receive, in order.
 ///
-/// It runs no user code. Dropped events are put aside for the caller to destroy, under no lock.
-/// (P5)
+/// The mailbox runs no user code. Dropped events are put aside for the caller to destroy, under no
+/// lock. (P5)
 @usableFromInline
 internal struct Mailbox<Event: Sendable>: ~Copyable {
     @usableFromInline var waiting = RingBuffer<Event>()

@@ -18,7 +18,8 @@ internal final class OrderedObservation<Event: Sendable>: SharedMailbox<Event>, 
     @usableFromInline let deliver: Delivering
     /// The list that holds the user's observer, `observer`.
     let observers = ObserverList()
-    /// The events that the delivery has taken from the mailbox, and the user has still to receive.
+    /// The events that the delivery has taken from the mailbox, and that the user's observer has
+    /// not received yet.
     ///
     /// The delivery takes the next event out in a visit of the user's observer (`Observer.visit`),
     /// without the lock. All other accesses are under the lock. The thread that closes the mailbox

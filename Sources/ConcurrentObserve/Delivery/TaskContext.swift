@@ -48,7 +48,8 @@ package final class TaskContext: Sendable {
         return logger.label.isEmpty ? nil : logger
     }
 
-    /// The logger that is bound for an event without one, if the delivering thread has one.
+    /// The logger that is bound while an event without a logger is delivered, if the delivering
+    /// thread has a logger.
     private static let noLogger = Logger(label: "")
 
     /// Whether the default loggers exist.
@@ -151,7 +152,7 @@ extension Succession {
 }
 
 extension OrderedObservation {
-    /// Makes the receiver that captures the context of each event which the source puts in.
+    /// Makes the receiver that captures the context of each event that the source puts in.
     @inlinable
     func receiver<Sent>() -> EventReceiver<Sent> where Event == Kept<Sent> {
         TaskContext.prepare()
@@ -167,7 +168,7 @@ extension OrderedObservation {
 }
 
 extension Subscription {
-    /// Makes the receiver that captures the context of each event which the source puts in.
+    /// Makes the receiver that captures the context of each event that the source puts in.
     @inlinable
     func receiver<Sent: Sendable, Element>(
         _ element: @escaping @Sendable (Sent) -> Element

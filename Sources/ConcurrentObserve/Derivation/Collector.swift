@@ -41,7 +41,7 @@ internal final class Collector {
         /// the sources do not matter then.
         @usableFromInline var isSnapshot = false
 
-        /// The words of the result: see `ValueEncoding`. It is not used if `isSame` is true.
+        /// The words of the result: see `ValueEncoding`. They are not used if `isSame` is true.
         @usableFromInline var result = Latch.Words()
         /// Whether the result equals the previous one. Then the previous words are kept.
         @usableFromInline var isSame = false

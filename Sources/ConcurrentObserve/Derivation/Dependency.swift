@@ -169,7 +169,8 @@ extension GroupMembers {
 // MARK: - Others
 
 /// A source whose roots are not known: a group, or a property of a type that the library does not
-/// know. It has a version and can be observed, which is enough. A `WeakSource` references it.
+/// know. Such a source has a version and can be observed; a derived value needs no more. A
+/// `WeakSource` references the source.
 internal class OtherDependency: @unchecked Sendable {
     // Unchecked: subclasses have constants only.
     init() {}

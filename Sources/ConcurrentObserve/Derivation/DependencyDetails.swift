@@ -13,9 +13,9 @@ internal final class DependencyDetails: @unchecked Sendable {
     let others: [OtherDependency]
     /// The derived values that were read, in order.
     let nodes: [NodeStep]
-    /// The reads of the function, in order. A *step* is the index of a root, or a `ReadStep`. The
-    /// list is empty if the function read no derived value: then each change of a root changes a
-    /// value that the function reads.
+    /// The reads of the function, in order. A *step* is the index of a root, or a `ReadStep`. Empty
+    /// if the function read no derived value: each changed root is then a changed read, and the
+    /// order is not needed.
     let steps: [Int32]
     /// The addresses of the derived values that were evaluated on the same copies as this one, if
     /// the result was computed with the error of a ring; otherwise empty. They are only compared.

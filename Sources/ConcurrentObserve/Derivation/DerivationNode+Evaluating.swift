@@ -58,8 +58,8 @@ extension DerivationNode {
         }
     }
 
-    /// Repeats the function until all values it read were present at one moment. Does not run it if
-    /// nothing that it reads itself has changed: then the result of `base` stays.
+    /// Repeats the function until all values it read were present at one moment. Does not run the
+    /// function if nothing that it reads itself has changed: then the result of `base` stays.
     ///
     /// After several failures the function runs on copies, which were present together. Then a run
     /// fails only if it reads a property that has no copy yet, or one that cannot be copied, such

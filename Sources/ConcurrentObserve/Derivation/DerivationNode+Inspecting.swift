@@ -79,7 +79,8 @@ extension DerivationNode {
         let others = set.details?.others ?? []
         let changed = (0..<words.count).map { DependencySet.version(at: words.address($0)) != versions.roots[$0] }
         let isEvaluating = EvaluationStack.current.isEvaluating
-        /// Whether an other source has changed since it was read; nil if that cannot be asked here.
+        /// Whether a source without known roots has changed since it was read; nil if its version
+        /// may not be read here.
         func hasChanged(_ index: Int) -> Bool? { isEvaluating ? nil : others[index].version != versions.others[index] }
         var steps = set.details?.steps ?? []
         if steps.isEmpty { steps = roots.indices.map(Int32.init) + others.map { _ in ReadStep.other } }

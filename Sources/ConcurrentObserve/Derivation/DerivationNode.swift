@@ -14,10 +14,10 @@ public import Synchronization
 /// present evaluation, and the observation.
 ///
 /// The evaluation is in a `DependencySet`. The derived value keeps its first four sets as long as
-/// it lives, so that a reader looks into them without a read section and a pin. Further sets are
-/// not kept, because a function may read different sources each time. Sets with sources whose roots
-/// are not known are not kept either. A reader retains such a set under `lock`, and the set is
-/// released when it is replaced.
+/// it lives, so a reader needs no read section and no pin to look into them. Further sets are not
+/// kept, because a function may read different sources each time. Sets with sources whose roots are
+/// not known are not kept either. A reader retains such a set under `lock`, and the set is released
+/// when it is replaced.
 @safe
 public class _DerivationNode: @unchecked Sendable {
     // Unchecked: `lock` guards the variables; the rest is constant or atomic.
@@ -89,7 +89,7 @@ public class _DerivationNode: @unchecked Sendable {
     /// Retires a replaced result. The caller must hold no lock.
     internal func retire(_ words: Latch.Words) { preconditionFailure("a derived value has a type") }
 
-    /// Destroys a result that no other thread has seen. The caller must hold no lock.
+    /// Destroys a result that no other thread uses. The caller must hold no lock.
     internal func discard(_ words: Latch.Words) { preconditionFailure("a derived value has a type") }
 
     /// Makes a successor with `function`; nil stands for this derived value's own function.

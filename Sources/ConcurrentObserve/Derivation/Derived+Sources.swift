@@ -6,7 +6,7 @@
 // takes more instructions than Scripts/check-counts.sh allows. Therefore derived values whose
 // results can be compared have initialisers for three to five properties, too.
 extension Derived {
-    /// Makes a derived value of a property, which it retains. Every result is a change.
+    /// Makes a derived value of a property, and retains the property. Every result is a change.
     ///
     /// - Parameters:
     ///   - first: The property, whose value is the function's first parameter.
@@ -28,7 +28,7 @@ extension Derived {
         }
     }
 
-    /// Makes a derived value of two properties, which it retains. Every result is a change.
+    /// Makes a derived value of two properties, and retains them. Every result is a change.
     ///
     /// - Parameters:
     ///   - first: The first property, whose value is the function's first parameter.
@@ -54,7 +54,7 @@ extension Derived {
         }
     }
 
-    /// Makes a derived value of these properties, which it retains. Every result is a change.
+    /// Makes a derived value of these properties, and retains them. Every result is a change.
     ///
     /// - Parameters:
     ///   - first: The first property, whose value is the function's first parameter.
@@ -104,8 +104,8 @@ extension Derived {
 }
 
 extension Derived where Value: Equatable {
-    /// Makes a derived value of a property, which it retains. A result that equals the previous one
-    /// is no change. (P24)
+    /// Makes a derived value of a property, and retains the property. A result that equals the
+    /// previous one is no change. (P24)
     ///
     /// - Parameters:
     ///   - first: The property, whose value is the function's first parameter.
@@ -127,8 +127,8 @@ extension Derived where Value: Equatable {
         }
     }
 
-    /// Makes a derived value of two properties, which it retains. A result that equals the
-    /// previous one is no change. (P24)
+    /// Makes a derived value of two properties, and retains them. A result that equals the previous
+    /// one is no change. (P24)
     ///
     /// - Parameters:
     ///   - first: The first property, whose value is the function's first parameter.
@@ -154,7 +154,7 @@ extension Derived where Value: Equatable {
         }
     }
 
-    /// Makes a derived value of three properties, which it retains. A result that equals the
+    /// Makes a derived value of three properties, and retains them. A result that equals the
     /// previous one is no change. (P24)
     ///
     /// - Parameters:
@@ -183,7 +183,7 @@ extension Derived where Value: Equatable {
         }
     }
 
-    /// Makes a derived value of four properties, which it retains. A result that equals the
+    /// Makes a derived value of four properties, and retains them. A result that equals the
     /// previous one is no change. (P24)
     ///
     /// - Parameters:
@@ -219,7 +219,7 @@ extension Derived where Value: Equatable {
         }
     }
 
-    /// Makes a derived value of five properties, which it retains. A result that equals the
+    /// Makes a derived value of five properties, and retains them. A result that equals the
     /// previous one is no change. (P24)
     ///
     /// - Parameters:
@@ -261,7 +261,7 @@ extension Derived where Value: Equatable {
         }
     }
 
-    /// Makes a derived value of these properties, which it retains. A result that equals the
+    /// Makes a derived value of these properties, and retains them. A result that equals the
     /// previous one is no change. (P24)
     ///
     /// - Parameters:

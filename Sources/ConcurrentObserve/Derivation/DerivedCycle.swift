@@ -12,11 +12,12 @@
 /// ```
 ///
 /// A *ring* consists of derived values that need each other, or of one that needs itself. One
-/// member of the ring has the error: a member whose function can throw it. It is not defined which
-/// of these members it is, but it is the same one, whichever member is read first. The others are
-/// evaluated from its error, as from any error: they pass the error on with `try get(other).get()`,
-/// or replace it. If rings share members, more than one of them may have an error. The error is
-/// delivered as a change, and is kept until a property that led into the ring changes.
+/// member of the ring has the error: a member whose function can throw it. Which of these members
+/// has it is not defined, but it is always the same one, whichever member is read first. The others
+/// are evaluated from its error, as from any error: they pass the error on with
+/// `try get(other).get()`, or replace it. If rings share members, more than one of them may have an
+/// error. The error is delivered as a change, and is kept until a property that led into the ring
+/// changes.
 ///
 /// A ring still traps if one of its members reads another without the reader: as `other.value`,
 /// through a group that is not read member by member, or through a property of a type of yours.

@@ -89,8 +89,9 @@ extension Collector {
         for (index, address) in reads.addresses.enumerated() {
             versions.append(state.versions[index] &+ watch.changes(of: address))
         }
-        // The watch does not see which thread changes an other source. If the error could not be
-        // reported for some runs, it holds for the present versions of other sources.
+        // The watch does not see which thread changes a source whose roots are not known. If the
+        // error could not be reported for some runs, it holds for the present versions of these
+        // sources.
         if watch.isLate { reads.otherVersions = reads.others.map(\.version) }
         endWatch()
         begin(after: base)

@@ -83,7 +83,7 @@ internal class AnyMemberSlot: AttachmentClaim, @unchecked Sendable {
     /// Whether the slot has no value yet. The caller must hold the combination's lock.
     final var isEmpty: Bool { version == nil }
 
-    /// Whether the slot has not taken the member's change that comes directly before the staged
+    /// Whether the slot still lacks the member's change that comes directly before the staged
     /// change. The caller must hold the combination's lock.
     final var isBehind: Bool {
         guard let version, let stagedVersion else { return false }

@@ -89,7 +89,7 @@ extension Member {
     var version: UInt64 { unsafe latch.pointee.presentVersion }
 
     /// Holds off publication for a snapshot: takes the mutation lock, or `bodyLock` while a body
-    /// runs. Nil if that lock is not free.
+    /// runs. Returns nil if that lock is not free.
     func tryHold() -> MutationLock.Hold? { unsafe mutation.pointee.tryHold(latch.pointee.owner) }
 
     func release(_ hold: MutationLock.Hold) { unsafe mutation.pointee.release(hold) }

@@ -171,8 +171,9 @@ extension Draft {
     /// Retains the object to which a weak property will refer, and releases the object that the
     /// draft kept before. Called in the body of the commit.
     ///
-    /// Otherwise the object could die before the commit is published. The property does not refer
-    /// to the object before that, so the object's death would not make the property nil. (P12)
+    /// Without this reference, the object could die before the commit is published. The property
+    /// does not refer to the object before that, so the object's death would not make the property
+    /// nil. (P12)
     mutating func keep(_ referent: (some AnyObject)?) {
         releaseKept()
         // Safe: releaseKept() takes the reference.
