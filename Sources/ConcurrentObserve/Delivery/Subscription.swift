@@ -9,8 +9,8 @@ internal final class Subscription<Event: Sendable>: SharedMailbox<Event>, Iterat
     /// The task that waits for the next event; nil if no task waits.
     // Exclusivity unchecked: the lock ensures it.
     @exclusivity(unchecked) @usableFromInline var waiter: Waiter<Event>?
-    /// Whether the iterator may leave out an event that it has taken. Then the event is counted
-    /// when that is known.
+    /// Whether the iterator may leave out an event that it has taken. If so, the event is counted
+    /// when the iterator has decided.
     @usableFromInline let isCountedLater: Bool
 
     @inlinable

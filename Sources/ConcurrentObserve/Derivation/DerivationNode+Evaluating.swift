@@ -11,8 +11,8 @@ extension DerivationNode {
     ///
     /// After `mostLosses` commits that failed because another thread was first, the call takes the
     /// present evaluation unchecked. The present evaluation began after the first of these commits,
-    /// so during the call. Its snapshot therefore held during the call, even if a source has
-    /// changed since. (P22)
+    /// and therefore during the call. Its snapshot therefore held during the call, even if a source
+    /// has changed since. (P22)
     ///
     /// - Parameter hasReader: Whether the function of another derived value reads this one with its
     ///   `Reader`.

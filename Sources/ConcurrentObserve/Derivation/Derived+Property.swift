@@ -5,8 +5,8 @@
 import Synchronization
 
 extension Derived: ObservableProperty {
-    /// The present value. Any thread; waits for no other thread. If a source has changed, runs the
-    /// function, under no lock. (P22)
+    /// The present value. Any thread; waits for no other thread. If a source has changed, evaluates
+    /// the derived value, under no lock. (P22)
     ///
     /// - Complexity: O(roots) if no source has changed.
     public var value: Value {
@@ -71,8 +71,8 @@ extension Derived: ObservableProperty {
     @usableFromInline @inline(never)
     internal func readReference(into collector: Collector) -> Value { collector.read(self, copy) }
 
-    /// Begins an observation of the results. Runs the function if a source has changed since the
-    /// last run. From then on, each change of a property that the last run read runs the function
+    /// Begins an observation of the results. Evaluates the derived value if a source has changed.
+    /// From then on, each change of a property that the function's last run read evaluates it
     /// again. (P1, P4, P24)
     ///
     /// A read never delivers a change. Changes are delivered on a thread that changes a source or

@@ -79,9 +79,9 @@ import Synchronization
 /// unobserved derived value is registered nowhere, and retains the objects that its function
 /// captures. An observation keeps the derived value until the observation ends, and does not keep
 /// the sources that the derived value names. (P11) While the derived value is observed, each change
-/// of a property that the last run read runs the function once, on the thread that makes the
-/// change. Its observers receive the result. If `Value` is `Equatable`, they receive only results
-/// that differ. (P24)
+/// of a property that the last run read causes one evaluation, on the thread that makes the change.
+/// Its observers receive the result. If `Value` is `Equatable`, they receive only results that
+/// differ. (P24)
 ///
 /// The function is yours: it may read anything, block, and change properties that it does not read.
 /// The library holds no lock while it runs. It may run on several threads at once, and more often
