@@ -6,10 +6,10 @@
 import ConcurrentObservePlatform
 import Synchronization
 
-/// A property of one of the library's own types. When a derived value reads it, it notes the roots
-/// that its value depends on, as far as they are known.
+/// A property of one of the library's own types. When a derived value reads the property, the
+/// property notes the roots that the value depends on, as far as these are known.
 ///
-/// For a property of any other type, a derived value notes an `OtherDependency`.
+/// If a property has any other type, the derived value notes an `OtherDependency`.
 internal protocol Dependency<Value>: ObservableProperty {
     /// Returns the value, and notes in `collector` the versions of the roots that it depends on.
     func read(into collector: Collector) -> Value

@@ -23,7 +23,7 @@ extension Group {
     /// change. (P21) No prior delivery is made. Commits wait for each other only if they share
     /// members, and never wait in a cycle.
     ///
-    /// - Parameter body: Receives the drafts. The library treats it as a callback.
+    /// - Parameter body: Receives the drafts. The code of `body` counts as inside a callback.
     /// - Returns: The result of `body`.
     /// - Throws: The error of `body`.
     /// - Precondition: The members are `Observed` and `WeakObserved` properties, ``ReadOnly``
@@ -42,7 +42,7 @@ extension Group {
 extension PropertyList {
     /// Changes several properties of the list as one: see ``Group/commit(_:)``. (P19)
     ///
-    /// - Parameter body: Receives the drafts. The library treats it as a callback.
+    /// - Parameter body: Receives the drafts. The code of `body` counts as inside a callback.
     /// - Returns: The result of `body`.
     /// - Throws: The error of `body`.
     /// - Complexity: O(*n*) in the properties, and the calls of the observers.
@@ -81,7 +81,7 @@ extension Group {
     /// - Parameters:
     ///   - held: The property that the body only reads, or a ``Group`` or a ``PropertyList`` of
     ///     several such properties.
-    ///   - body: Receives the drafts. The library treats it as a callback.
+    ///   - body: Receives the drafts. The code of `body` counts as inside a callback.
     /// - Returns: The result of `body`.
     /// - Throws: The error of `body`.
     /// - Precondition: `held` has only properties that can be members of a group that commits.
@@ -104,7 +104,7 @@ extension PropertyList {
     /// - Parameters:
     ///   - held: The property that the body only reads, or a ``Group`` or a ``PropertyList`` of
     ///     several such properties.
-    ///   - body: Receives the drafts. The library treats it as a callback.
+    ///   - body: Receives the drafts. The code of `body` counts as inside a callback.
     /// - Returns: The result of `body`.
     /// - Throws: The error of `body`.
     /// - Complexity: O(*n* log *n*) in the properties of the list and of `held`, and the calls of
