@@ -3,7 +3,7 @@
 import ConcurrentObservePlatform
 import Synchronization
 
-/// Detects callbacks that run for a long time, without a clock on the notification path.
+/// Finds callbacks that run for a long time. A notification reads no clock for this.
 ///
 /// Each scan reads the frames of all threads: see `Frame`. For each frame it records which observer
 /// the frame's pass is calling, and when a scan first saw this call. An age is therefore a lower
@@ -31,12 +31,13 @@ internal final class CallbackAges: @unchecked Sendable {
     private let lock = Lock()
     private var seen: [UInt: (sighting: Sighting, since: ContinuousClock.Instant)] = [:]
 
-    /// Scans every frame. Returns when the oldest running callback was first seen; nil if no
-    /// callback is running.
+    /// Scans every frame. Returns the instant at which the oldest running callback was first seen;
+    /// nil if no callback is running.
     @discardableResult
     func observe() -> ContinuousClock.Instant? { look().map(\.since).min() }
 
-    /// Scans every frame. Returns the running callbacks, and when each was first seen.
+    /// Scans every frame. Returns the running callbacks, each with the instant at which it was
+    /// first seen.
     func look() -> [(sighting: Sighting, since: ContinuousClock.Instant)] {
         let now = ContinuousClock.now
         return lock.withLock {

@@ -5,9 +5,9 @@ import Synchronization
 /// Says whether a thread's commit has made the changes that it prepared. It is one word, so all
 /// changes become visible at once. (P19)
 ///
-/// It is part of the thread's record, which is never freed. A late reader may read the decision of
-/// a later commit; then it finds that its property is no longer prepared. A thread has one commit
-/// at a time.
+/// It is part of the thread's record, which is never freed. A thread has one commit at a time. A
+/// slow reader may read the decision of a later commit. It then finds that the property is no
+/// longer prepared, and reads again.
 internal struct CommitDecision: ~Copyable, Sendable {
     let isCommitted = Atomic<Bool>(false)
 

@@ -19,8 +19,8 @@ internal struct Frame: ~Copyable {
     /// short ones. An overflow is harmless.
     @usableFromInline let passes = Atomic<UInt>(0)
 
-    /// Extends the frame to 32 bytes, so that a cache line holds two frames, and an index is a
-    /// shift.
+    /// Extends the frame to 32 bytes. A cache line then holds two frames, and a shift of a frame's
+    /// index gives its distance from the first frame.
     private let padding: UInt = 0
 
     init() {}

@@ -45,10 +45,10 @@ internal struct HazardPointer: ~Copyable {
     /// Ends the protection of the object.
     @inlinable @inline(__always)
     borrowing func clear() {
-        // The optimiser moves the retain of an object that user code returns down to the object's
-        // use. It moves it across atomic stores of any ordering, because they touch no reference
-        // count, but not across this barrier. (The C11 orderings act between threads. The barrier
-        // emits no instruction, and acts between the compiler and this thread.)
+        // If user code returns an object, the optimiser moves the retain of that object down to its
+        // first use. It moves the retain across atomic stores of any ordering, because they touch
+        // no reference count, but not across this barrier. (The C11 orderings act between threads.
+        // The barrier emits no instruction, and acts between the compiler and this thread.)
         compilerBarrier()
         // Release: the use happens before the reclaiming; pairs with the acquire in scanned.
         address.store(0, ordering: .releasing)

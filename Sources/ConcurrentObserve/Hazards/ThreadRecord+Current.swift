@@ -3,8 +3,8 @@
 public import ConcurrentObservePlatform
 
 extension ThreadRecord {
-    /// The calling thread's record. On the thread's first use of the library it allocates one, or
-    /// takes over a free one.
+    /// The calling thread's record. On its first use of the library, the thread takes over a free
+    /// record, or allocates one.
     @inlinable @inline(__always)
     static var current: UnsafeMutablePointer<ThreadRecord> {
         if let record = unsafe own { return unsafe record }
@@ -60,8 +60,8 @@ extension ThreadRecord {
     @usableFromInline @inline(never) @discardableResult
     static func attach() -> UnsafeMutablePointer<ThreadRecord> {
         Fork.noteUse()
-        // In the child of a fork, a thread that does not exist may hold the lock of the list, or
-        // liburcu's lock. No thread of the child needs the list.
+        // In the child of a fork, the lock of the list or liburcu's lock may be held forever, by a
+        // thread that exists only in the parent. No thread of the child needs the list.
         if Fork.isInChild { return unsafe keep(own ?? ThreadRecord.allocate()) }
         CurrentThread.trapWithoutSystem()
         let record = unsafe own ?? ThreadRecords.shared.acquire()
@@ -88,8 +88,8 @@ extension UnsafeMutablePointer<ThreadRecord> {
         unsafe pointee.depth.load(ordering: .relaxed) > 0 || pointee.userCode > 0
     }
 
-    /// Traps if the exiting thread was inside a callback. Otherwise the next thread would take over
-    /// its frames.
+    /// Traps if the thread exits inside a callback. Otherwise the next thread would take over
+    /// frames that are still in use.
     func trapIfInsideCallback() {
         guard unsafe isInsideCallback else { return }
         fatalError(

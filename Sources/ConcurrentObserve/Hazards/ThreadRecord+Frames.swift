@@ -65,11 +65,12 @@ extension UnsafeMutablePointer<ThreadRecord> {
         unsafe (UnsafeMutableRawPointer(self) + ThreadRecord.framesOffset).assumingMemoryBound(to: Frame.self)
     }
 
-    /// Returns the frame number `index` of the frames outside the record. Allocates frames on the
-    /// thread's first visit to such a depth.
+    /// Returns the frame with the number `index` among the frames outside the record. Allocates
+    /// more frames when the thread nests as deep for the first time.
     ///
-    /// Traps if the stack is nearly used up, because a callback that calls itself endlessly reaches
-    /// this function. The rest of the stack is enough for the message. (P6)
+    /// A callback that calls itself endlessly reaches this function again and again. Therefore the
+    /// function traps when the stack is nearly used up, while the rest is enough for the message.
+    /// (P6)
     @usableFromInline @inline(never)
     func deepFrame(_ index: Int) -> UnsafeMutablePointer<Frame> {
         if CurrentThread.stackIsNearlyUsedUp {
@@ -134,8 +135,8 @@ extension UnsafePointer where Pointee: ~Copyable {
     /// Makes a pointer to a stored property. The memory that contains the property must never move
     /// or be freed.
     fileprivate init(addressOf property: borrowing Pointee) {
-        // Safe: the caller's property is in memory that is never moved or freed. Atomics are never
-        // copied to be lent.
+        // Safe: the caller's property is in memory that is never moved or freed. An atomic is lent
+        // in place, never as a copy.
         unsafe self = withUnsafePointer(to: property) { unsafe $0 }
     }
 }

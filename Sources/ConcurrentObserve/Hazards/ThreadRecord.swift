@@ -2,10 +2,10 @@
 
 // # Hazards: how a thread says what it is using, and how another thread finds out
 //
-// A thread that uses a table, a value or an observer which others may replace or end publishes its
-// address first. A thread that wants to free an object reads all published addresses, and frees
-// only what none of them names. This room (folder) uses Platform. P1 to P25 are the promises of the
-// article Contract.
+// Other threads may replace or end the table, the value or the observer that a thread uses. The
+// thread therefore publishes the object's address first. A thread that wants to free objects reads
+// all published addresses, and frees only the objects that none of them names. This room (folder)
+// uses Platform. P1 to P25 are the promises of the article Contract.
 //
 // The main types. Begin with `HazardPointer.swift`.
 // - `HazardPointer`: a word that protects one object. `protect` is the way to use it.
@@ -23,13 +23,14 @@
 //
 // There are two ways to protect an object:
 // 1. A table, by `protectTable`: enter a `ReadSection`, load the address, store it in the pin,
-//    leave the section. The thread that retires the table waits for a grace period, and then scans.
+//    leave the section. Before the table is freed, the reclamation thread waits for a grace period,
+//    and then scans. (Without liburcu, a table is protected like a value.)
 // 2. A value or an observer, by `protect`: see `HazardPointer`.
 //
 // Every part of the room obeys these rules:
 // - Between entering and leaving a read section no user code runs. (P5)
 // - Only the owner writes a record's frames. Any thread may read them.
-// - The outer frames of a thread count, too: a nested pass ends no protection of an outer one.
+// - A nested pass does not end the protection of an outer pass: a scan reads the outer frames, too.
 //
 // Source: M. Michael, "Hazard Pointers: Safe Memory Reclamation for Lock-Free Objects", IEEE TPDS
 // 15(6), 2004.
@@ -40,19 +41,19 @@ public import Synchronization
 ///
 /// A thread gets its record on its first use of the library, and releases the record when it exits.
 /// The next new thread takes the record over. Records are never freed, so a scan may walk their
-/// list without a lock. There are only as many records as the most threads that ever used the
-/// library at once.
+/// list without a lock. The number of records is the largest number of threads that used the
+/// library at one time.
 @safe @usableFromInline
 internal struct ThreadRecord: ~Copyable {
     /// The number of calls of user code on this thread's stack that are not callbacks: `onEnd`,
     /// deinitialisers, `==`, bodies of `modify`. Only the owner uses it.
     ///
-    /// It comes first, because ThreadSanitizer reports a change of any of the owner's fields as a
-    /// change of the record's first word.
+    /// This property is the first one, because ThreadSanitizer reports a change of any of the
+    /// owner's properties as a change of the record's first word.
     @usableFromInline var userCode = 0
 
-    /// The number of frames in use: the nesting of passes on this thread. Only the owner writes it;
-    /// scans read this number of frames.
+    /// The number of frames in use: how deep passes are nested on this thread. Only the owner
+    /// writes it. A scan reads only the frames in use.
     @usableFromInline let depth = Atomic<Int>(0)
 
     /// Protects the value that the thread is copying. Copying runs no user code, so such reads do
@@ -67,8 +68,8 @@ internal struct ThreadRecord: ~Copyable {
     /// value. Only the owner uses it. The type is defined in `Derivation`, so it is not named here.
     var evaluation: UnsafeRawPointer?
 
-    /// Whether the thread is in a reclamation pass, which must not wait for itself. Only the owner
-    /// uses it.
+    /// Whether the thread is making a reclamation pass. Such a thread must not wait for a pass.
+    /// Only the owner uses it.
     var isReclaiming = false
 
     /// Whether the thread is one of the `DeinitThreads`. Only the owner uses it.
@@ -78,16 +79,17 @@ internal struct ThreadRecord: ~Copyable {
     /// released within about a second after they began. Only the owner writes it.
     let droppedTokens = Atomic<UInt32>(0)
 
-    /// Identifies the body of a `modify` or of a commit that the thread runs, or 0. In the body the
-    /// thread changes no other property. Only the owner uses it; see `RunningBody`.
+    /// Identifies the body of a `modify` or of a commit that the thread runs; 0 if it runs none.
+    /// Inside such a body, user code that changes a property in another way traps. Only the owner
+    /// uses it; see `RunningBody`.
     var body: UInt = 0
 
-    /// The addresses of the first items of two linked lists, or 0: the items that the thread takes
-    /// for reuse, and those that it keeps for other threads. Only the owner uses them; see
-    /// `ObserverPool`.
+    /// The addresses of the first items of two linked lists; 0 for an empty list. `pooled` has the
+    /// items that the thread takes for reuse, and `kept` the items that it keeps for other threads.
+    /// Only the owner uses the lists; see `ObserverPool`.
     var (pooled, kept): (UInt, UInt) = (0, 0)
 
-    /// The number of items that the thread keeps for other threads. Only the owner uses it.
+    /// The number of items in the list `kept`. Only the owner uses it.
     var keptCount: UInt = 0
 
     /// The next record in the list of all records. It is constant once the record is in the list.
@@ -101,8 +103,8 @@ internal struct ThreadRecord: ~Copyable {
     /// if there is none. The owner appends blocks, and scans read them.
     let deeperFrames = Atomic<UInt>(0)
 
-    /// The address of the newest retired item that no reclamation pass has taken yet, or 0. The
-    /// items are a stack, linked through the items.
+    /// The address of the newest retired item that no reclamation pass has taken yet; 0 if there is
+    /// none. It is the top of a stack: each item has the address of the next one.
     let retired = Atomic<UInt>(0)
 
     /// The address of the record's `Magazine`, or 0 before it has one. The owner stores it once.

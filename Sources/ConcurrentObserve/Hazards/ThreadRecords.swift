@@ -42,10 +42,10 @@ import Synchronization
             total += 1
             // Relaxed: the lock orders the pushes.
             unsafe record.pointee.next = UnsafeMutablePointer(bitPattern: head.load(ordering: .relaxed))
-            // Release: pairs with the acquire in forEach(_:). Sequentially consistent: ordered
-            // before the load by which the record's first retirement checks whether the reclamation
-            // thread is parked; pairs with the load in forEach(_:), by which that thread looks for
-            // retired items before it sleeps.
+            // Release: pairs with the acquire in forEach(_:). Sequentially consistent: this store
+            // comes before the load by which the first retirement of this record checks whether the
+            // reclamation thread is parked. It pairs with the load in forEach(_:): by that load the
+            // reclamation thread looks for retired items before it sleeps.
             head.store(UInt(bitPattern: record), ordering: .sequentiallyConsistent)
         }
         return unsafe record

@@ -4,10 +4,10 @@ import ConcurrentObservePlatform
 
 /// A reference that does not retain its object.
 ///
-/// As with any unowned reference, the object's memory is kept until this reference is gone, but its
-/// `deinit` does not wait. With one of Swift's weak references, the object would get a separate
-/// table. From then on every reference to the object would be counted through that table, the
-/// user's references too. Counting through the table is several times slower.
+/// As with any unowned reference, the object's memory stays allocated until this reference is gone.
+/// The object's `deinit` does not wait for that. With one of Swift's weak references, the object
+/// would get a separate table. From then on every reference to the object would be counted through
+/// that table, the user's references too. Counting through the table is several times slower.
 @safe @usableFromInline
 internal final class WeakReference: Sendable {
     private unowned let watched: any AnyObject & Sendable

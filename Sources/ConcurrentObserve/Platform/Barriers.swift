@@ -11,12 +11,13 @@ package func compilerBarrier() { cplatform_compiler_barrier() }
 /// calls `heavy()`.
 ///
 /// Each side stores one word and then loads the word that the other side stores. At least one of
-/// the two must see the other's store. A walker, which calls observers, for example stores
-/// `current` and then loads an observer's mark; a canceller changes the mark and then loads every
+/// the two must see the other's store. For example, a walker (a thread that calls observers) stores
+/// `current`, and then loads an observer's mark. A canceller changes the mark, and then loads every
 /// `current`. Pins, `BoxPool`, `Magazine` and `ReferenceRing` use the barrier in the same way.
 ///
-/// If the kernel has membarrier, the rare side includes the fence for both sides. Otherwise both
-/// sides execute a full fence. Both sides use one flag, which is set before `main`.
+/// If the kernel has membarrier, the call of the rare side executes the barrier for both sides.
+/// Otherwise each side executes a full fence. A flag, which is set before `main`, says which of the
+/// two ways both sides use.
 @usableFromInline
 package enum AsymmetricBarrier {
     /// Whether the frequent side must execute a fence, because `heavy()` does not reach other
@@ -27,8 +28,8 @@ package enum AsymmetricBarrier {
     /// The frequent side: orders the caller's earlier stores before its later loads. Pairs with
     /// `heavy()`.
     ///
-    /// - Returns: `observer`. If a fence is needed, `fullFence(_:)` takes the value and returns it,
-    ///   so the caller needs no register that survives calls.
+    /// - Returns: `observer`. If a fence is needed, `fullFence(_:)` takes the value and returns it.
+    ///   The caller therefore need not keep the value in a register during that call.
     @inlinable @inline(__always)
     package static func light(fenced: Bool, _ observer: UInt) -> UInt {
         compilerBarrier()
@@ -48,7 +49,7 @@ package enum AsymmetricBarrier {
     }
 
     /// The rare side: executes a full barrier at some point in the program order of every thread.
-    /// If the kernel has no membarrier, it executes a fence on the calling thread. Pairs with
+    /// If the kernel has no membarrier, it executes a fence only on the calling thread. Pairs with
     /// `light(fenced:)`.
     package static func heavy() {
         if needsFences {
@@ -60,9 +61,9 @@ package enum AsymmetricBarrier {
         if error != 0 { repeatMembarrier(after: error) }
     }
 
-    /// Repeats a failed call, because a later one can succeed: the kernel may have no memory for a
-    /// moment, or the process may no longer be registered, for example after it was restored from a
-    /// checkpoint.
+    /// Repeats a failed call of membarrier, because a later call can succeed. The kernel may have
+    /// had no memory for a moment. Or the process is no longer registered, for example because it
+    /// was restored from a checkpoint: then this function registers it.
     ///
     /// Traps if no attempt succeeds. Without the barrier the library would free memory that other
     /// threads still use.
@@ -71,7 +72,7 @@ package enum AsymmetricBarrier {
         var error = first
         var wait = Backoff()
         for _ in 0..<mostAttempts {
-            // If the process may not register either, further attempts cannot succeed.
+            // If the process cannot be registered, no further attempt can succeed.
             if cplatform_is_unregistered(error), registerForMembarrier() != 0 { break }
             guard cplatform_may_pass(error) else { break }
             wait.pause()

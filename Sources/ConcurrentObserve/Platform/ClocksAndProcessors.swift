@@ -10,7 +10,7 @@ package enum LibraryClock {
     }
 
     /// The time since the machine started, in units of about a quarter of a second. Reading it
-    /// costs a few nanoseconds: the kernel keeps it in memory that every process can read.
+    /// costs a few nanoseconds, because the kernel keeps it in memory that every process can read.
     @inlinable
     package static var quarters: UInt32 { cplatform_quarters() }
 }

@@ -2,14 +2,15 @@
 
 public import CPlatform
 
-/// The state of the calling thread that the system keeps: the library's record, the function to
-/// call at the exit, the stack.
+/// The parts of the calling thread's state that the system keeps: the pointer to the library's
+/// record, the function to call when the thread exits, and the stack.
 @usableFromInline
 package enum CurrentThread {
-    /// The library's record of the thread, or nil before it has one. It is a thread-local variable.
+    /// The library's record of the thread; nil until the thread has one. This is a thread-local
+    /// variable.
     @inlinable @inline(__always)
     package static var record: UnsafeMutableRawPointer? {
-        // Safe, both: a pointer, which is not read through here.
+        // Safe, both: the pointer is not followed here.
         get { unsafe cplatform_get_thread_record() }
         set { unsafe cplatform_set_thread_record(newValue) }
     }
@@ -28,8 +29,8 @@ package enum CurrentThread {
     @inlinable
     package static var stackIsNearlyUsedUp: Bool { cplatform_stack_is_nearly_used_up() }
 
-    /// Traps if something that the library needs could not be set up before `main`, or if
-    /// Swift's runtime is not as the library assumes.
+    /// Traps if the thread-specific key or the fork handler of the library could not be set up
+    /// before `main`, or if Swift's runtime does not work as the library assumes.
     package static func trapWithoutSystem() {
         let (keyError, handlerError) = (cplatform_exit_key_error(), cplatform_fork_handler_error())
         if keyError != 0 {

@@ -11,8 +11,8 @@ import Synchronization
 @safe package final class EventCount: @unchecked Sendable {
     // Unchecked: the pointer is constant, the words are atomic.
 
-    /// The number of signals. It has its own memory on the heap, so that its address, on which the
-    /// system waits, never moves.
+    /// The number of signals. It has its own memory on the heap, because its address must never
+    /// change: the system waits at that address.
     private let signals: UnsafeMutablePointer<Atomic<UInt32>>
     private let sleepers = Atomic<UInt32>(0)
 

@@ -5,19 +5,19 @@ public import CPlatform
 /// Traps if the child of a `fork` does something that it must not do. The library does nothing else
 /// about forks. (P18)
 ///
-/// A fork copies the memory as it is at that moment, locks that other threads hold included, and
-/// these threads do not exist in the child. Therefore the child of a process that has used the
-/// library may read values, which takes no lock, and call `exec` or `_exit`. Every lock of the
-/// library reads a flag, which a handler sets in the child, and traps if it is set. The parent
-/// notices nothing.
+/// A fork copies the memory as it is at that moment, including locks that other threads hold. These
+/// threads do not exist in the child, so they never release the locks there. If the parent has used
+/// the library, the child may therefore only read values, which takes no lock, and call `exec` or
+/// `_exit`. A fork handler sets a flag in the child. Every lock of the library reads the flag, and
+/// traps if it is set. The parent is not affected.
 @usableFromInline
 package enum Fork {
     /// Whether the process is the child of a process that had used the library before the fork.
     @inlinable
     package static var isInChild: Bool { cplatform_is_child() }
 
-    /// Notes that the process has used the library. The library calls it before it makes anything
-    /// that has a lock.
+    /// Records that the process has used the library. The library calls this function before it
+    /// makes anything that has a lock.
     @inlinable
     package static func noteUse() { cplatform_note_use() }
 

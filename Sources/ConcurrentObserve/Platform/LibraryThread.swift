@@ -3,23 +3,25 @@
 import CPlatform
 import Synchronization
 
-/// A thread that the library starts: named and detached.
+/// Starts the library's own threads. Each is named and detached.
 ///
-/// It blocks the program's signals, except those that report a fault of the thread itself. If these
-/// were blocked, a fault would kill the process, and the program's crash reporter would not be
-/// called.
+/// Such a thread blocks the program's signals, except the signals that report a fault of the thread
+/// itself. If these were blocked, a fault would kill the process without a call of the program's
+/// crash reporter.
 ///
-/// It does not inherit the scheduling class, the priority and the processors of the thread that
-/// starts it. It has those of an ordinary thread of the process. Therefore a real-time thread that
-/// ends an observation does not make users' deinitialisers real-time, and an idle thread does not
-/// make the reclamation of the whole process idle.
+/// If the system permits it, such a thread does not inherit the scheduling class, the priority and
+/// the processors of the thread that starts it: it has those of an ordinary thread of the process.
+/// A real-time thread that ends an observation therefore does not make users' deinitialisers
+/// real-time. And a thread of the class for idle times does not move the reclamation of the whole
+/// process to idle times.
 package enum LibraryThread {
     /// Starts a thread that runs `body`.
     ///
     /// - Returns: False if the system cannot start a thread.
     package static func start(named name: StaticString, _ body: @escaping @Sendable () -> Void) -> Bool {
         let start = unsafe Unmanaged.passRetained(Start(body: body))
-        // Safe: a literal ends with a zero byte. No string is made, because memory may be short.
+        // Safe: a literal ends with a zero byte. A `String` could need memory, which may be short
+        // here.
         let error = unsafe name.utf8Start.withMemoryRebound(to: CChar.self, capacity: name.utf8CodeUnitCount + 1) {
             unsafe cplatform_create_thread(
                 $0,
@@ -34,8 +36,8 @@ package enum LibraryThread {
         return error == 0
     }
 
-    /// Runs `body` on a thread that ends afterwards, and waits for its result. If the system cannot
-    /// start a thread, the calling thread runs it.
+    /// Runs `body` on a new thread, which ends afterwards, and waits for the result. If the system
+    /// cannot start a thread, runs `body` on the calling thread.
     package static func run<Result: Sendable>(
         named name: StaticString,
         _ body: @escaping @Sendable () -> Result

@@ -4,28 +4,31 @@
 //
 // This is the only room (folder) that imports C. No Swift code of the library asks which system it
 // runs on: the C code of `CPlatform` does.
-// - `Lock`: a mutex of one word. `EventCount`: sleep until an event. `Backoff`: wait for a short
-//   one.
-// - `AsymmetricBarrier`, `compilerBarrier`: the two sides of membarrier, and the compiler's order.
+// - `Lock`: a mutex of one word. `EventCount`: lets threads sleep until an event. `Backoff`: waits
+//   for a short event.
+// - `AsymmetricBarrier`: a barrier with a cheap and an expensive side, by membarrier.
+//   `compilerBarrier`: a barrier for the compiler only.
 // - `UserspaceRCU`: liburcu's read-side critical sections and grace periods.
-// - `CurrentThread`: the thread-local pointer to a thread's record, its exit, its stack.
+// - `CurrentThread`: the calling thread's pointer to its record, its exit, and its stack.
 // - `LibraryThread`: starts the library's own threads. `LibraryClock`, `ProcessorClock`,
 //   `Processors`.
 // - `Fork`: traps in the child of a fork. (P18)
-// - `SwiftRuntime`: all uses of the runtime's internals.
+// - `SwiftRuntime`: calls the internal functions of the Swift runtime.
 //
 // P1 to P25 are the promises of the article Contract. Every part of the room obeys these rules:
-// - It knows nothing of observers, values or records: it passes on addresses.
-// - No lock of this room is held while user code runs. (P5)
+// - It knows nothing of observers, values or records. It only passes on their addresses.
+// - No function of this room holds a lock of its own while it runs user code. (P5)
 
 public import CPlatform
 public import Synchronization
 
-/// Mutual exclusion for the library's own state. No user code runs inside. (P5)
+/// A mutex for the library's own state. User code runs inside in one case only: a `MutationLock`
+/// holds its `Lock` during the body of a `modify` or of a commit. (P5)
 ///
-/// One word has three states, and threads that collide sleep until the word changes ("Futexes Are
-/// Tricky", Drepper 2011, the third mutex). The library does not use the standard library's
-/// `Mutex`: ThreadSanitizer cannot see into its slow path.
+/// The lock is one word with three states. A thread that finds it held spins for a moment, and then
+/// sleeps until the word changes ("Futexes Are Tricky", Drepper 2011, the third mutex). The library
+/// does not use the standard library's `Mutex`, because ThreadSanitizer cannot see into its slow
+/// path.
 @usableFromInline
 package struct Lock: ~Copyable, Sendable {
     /// The lock's state: `free`, `held` or `contended`.
@@ -42,8 +45,7 @@ package struct Lock: ~Copyable, Sendable {
     @inlinable @inline(__always)
     package init() { word = Atomic(Self.free) }
 
-    /// Runs `body` while no other thread is inside a `withLock` of this lock. The lock is not
-    /// recursive.
+    /// Runs `body` while the calling thread holds the lock. The lock is not recursive.
     @inlinable @inline(__always)
     package borrowing func withLock<Result: ~Copyable, Failure: Error>(
         _ body: () throws(Failure) -> Result
@@ -98,8 +100,8 @@ package struct Lock: ~Copyable, Sendable {
     package borrowing func unlock() {
         // Release: pairs with the acquires in tryLock(), lockSlowly() and isHeld.
         guard word.exchange(Self.free, ordering: .releasing) == Self.contended else { return }
-        // Safe: the address is not read through. If the lock no longer exists, a thread may be
-        // woken unnecessarily.
+        // Safe: the address is not followed. If the lock no longer exists, a thread may be woken
+        // unnecessarily.
         unsafe withUnsafePointer(to: word) { unsafe cplatform_wake($0, false) }
     }
 }

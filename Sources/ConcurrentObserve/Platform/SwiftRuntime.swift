@@ -7,7 +7,8 @@ import Synchronization
 @usableFromInline
 package enum SwiftRuntime {
     /// Retains the object at `address` for the caller. Returns nil if the object's `deinit` has
-    /// begun. The caller must keep the object's memory, by an unowned reference for example.
+    /// begun. The caller must keep the object's memory allocated, for example by an unowned
+    /// reference.
     @inlinable
     package static func tryRetain(_ address: UInt) -> Unmanaged<AnyObject>? {
         // Safe: the caller keeps the memory. The runtime has counted the reference.
@@ -45,8 +46,8 @@ package enum SwiftRuntime {
 extension SwiftRuntime {
     private static let isChecked = Atomic<Bool>(false)
 
-    /// Tries each of the functions above on an object, once. Traps if one does not do what the
-    /// library assumes.
+    /// Checks, at the first call in the process, that retaining, measuring and destroying an object
+    /// work as the library assumes. Traps if one of them does not. Later calls do nothing.
     static func trapIfItDiffers() {
         // Relaxed, both: one thread makes the check, and no other needs its result.
         if isChecked.load(ordering: .relaxed) || isChecked.exchange(true, ordering: .relaxed) { return }

@@ -6,12 +6,12 @@ public import CURCU
 public import CPlatform
 #endif
 
-/// Userspace RCU, by liburcu's "bulletproof" flavour: read-side critical sections, and a function
-/// that waits for the open ones. `ReadSection` is the form that the library uses.
+/// Read-side critical sections, and a function that waits for the open ones. They come from the
+/// "bulletproof" flavour of liburcu (Userspace RCU). The library uses them through `ReadSection`.
 ///
-/// Without the package's trait `LibURCU` nothing of liburcu is compiled or linked. Then hazard
-/// pointers protect tables, too: see `HazardPointer.protectTable(_:)`. This file is the only one
-/// that differs.
+/// Without the package's trait `LibURCU`, and on systems other than Linux, nothing of liburcu is
+/// compiled or linked. Then hazard pointers protect tables, too: see
+/// `HazardPointer.protectTable(_:)`. Only this file depends on the trait.
 @usableFromInline
 package enum UserspaceRCU {
     #if LibURCU && os(Linux)
