@@ -31,7 +31,8 @@ internal final class Batches: @unchecked Sendable {
     /// It is signalled when a batch becomes complete.
     let completion = EventCount()
 
-    /// The number of the first batch that will contain all items that are retired now.
+    /// The number of the next batch. Every item that is retired now belongs to that batch or to an
+    /// earlier one.
     var nextToBegin: UInt64 { lock.withLock { begun + 1 } }
 
     /// The number of items reclaimed since the process began.

@@ -5,8 +5,8 @@ import ConcurrentObservePlatform
 /// Memory for one value of any type. The runtime counts references to a box as to any object, so
 /// code that releases references releases boxes, too.
 ///
-/// The value follows the header, 32 bytes after the object's address. A box that is kept for reuse
-/// is empty: see `BoxPool`.
+/// The value follows the header, 32 bytes after the object's address, or later if its alignment
+/// requires it. A box that is kept for reuse is empty: see `BoxPool`.
 internal final class Box: ManagedBuffer<BoxHeader, SIMD2<UInt64>> {
     deinit { destroyValue(inBoxAt: unsafe UInt(bitPattern: Unmanaged.passUnretained(self).toOpaque())) }
 }

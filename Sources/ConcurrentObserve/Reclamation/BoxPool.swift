@@ -7,15 +7,15 @@
 import ConcurrentObservePlatform
 import Synchronization
 
-/// Empty boxes for the next values of one thread. The releases of the thread's magazine have
-/// destroyed the values that the boxes had.
+/// Empty boxes that one thread keeps for its next values. They were in the thread's magazine
+/// before, and its release destroyed the values in them.
 ///
 /// The owner, which is the magazine's thread, adds boxes and takes them. When the owner has not
 /// used them for a while, the sweeper frees them: an idle, blocked or exited thread keeps none. The
 /// sweeper is the thread that makes a pass, most often the reclamation thread. Until then a thread
 /// keeps at most as many boxes as a magazine has entries, each for a value of up to 256 bytes.
 /// Before the owner releases its next magazine, it frees the boxes that it has not taken. A box is
-/// emptied before it is kept, so no value waits here. (P14, P16)
+/// emptied before it is kept, so no value waits here to be destroyed. (P14, P16)
 ///
 /// A box may be reused for another value at the same address. No reader takes the new value for the
 /// old one. A reader follows an address only while it pins the box, and only if the version in
@@ -29,8 +29,8 @@ import Synchronization
     /// count is odd while the owner uses them. Only the owner writes it.
     private let uses = Atomic<UInt>(0)
 
-    /// The number of boxes added since the lists were last freed. It is written only by the thread
-    /// that has the lists.
+    /// The number of boxes added since the lists were last freed. Only the thread that is using the
+    /// lists writes it: the owner or the sweeper.
     private let count = Atomic<UInt>(0)
 
     /// Whether the sweeper is about to free the boxes. While it is true, the owner does not use the
@@ -73,8 +73,8 @@ import Synchronization
 // MARK: - The owner
 
 extension BoxPool {
-    /// Returns a box for a value. The caller owns the only reference. Any thread may call it. It
-    /// never waits.
+    /// Takes a kept box for a value, or allocates one, and returns its address. The caller owns the
+    /// only reference. Any thread may call it. It never waits.
     ///
     /// - Parameters:
     ///   - bytes: The size that the value needs, with padding for its alignment.
@@ -93,7 +93,7 @@ extension BoxPool {
         return Box.make(units: units, type: type, link: isKept ? UInt(bitPattern: units) : 0)
     }
 
-    /// Takes a kept box and returns its address; 0 if there is none.
+    /// Takes a kept box of this size and returns its address; 0 if there is none.
     @inline(__always)
     private borrowing func takeKept(_ units: Int) -> UInt {
         // Safe, all: only the caller uses the lists during `use`.
@@ -141,7 +141,8 @@ extension BoxPool {
 
     /// Frees the kept boxes. Only the owner may call it. Runs no user code.
     borrowing func empty() {
-        // Relaxed: written by the owner itself, or by the sweeper, which is freeing the boxes.
+        // Relaxed: written by the owner itself, or by the sweeper, which then frees the boxes
+        // itself.
         if count.load(ordering: .relaxed) == 0 { return }
         // Safe: only the caller uses the lists during `use`.
         _ = unsafe use { _ in
@@ -150,8 +151,8 @@ extension BoxPool {
         }
     }
 
-    /// Calls `body` with the lists. Returns 0 without calling it if the sweeper is using them. Only
-    /// the owner may call it.
+    /// Calls `body` with the lists, and returns its result. If the sweeper is using the lists,
+    /// returns 0 and does not call `body`. Only the owner may call it.
     @inline(__always)
     private borrowing func use(_ body: (UnsafeMutablePointer<UInt>) -> UInt) -> UInt {
         // Relaxed, both: only the owner writes it. The light barrier orders the store.
@@ -173,7 +174,7 @@ extension BoxPool {
     /// Frees all boxes. The owner calls it inside `use`, and the sweeper calls it.
     private borrowing func free() {
         for units in 1...Self.sizes {
-            // Safe, all: the caller has the lists, and so the boxes in them.
+            // Safe, all: only the caller uses the lists and the boxes in them.
             var address = unsafe lists[units]
             unsafe lists[units] = 0
             while address != 0 {

@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// An action, or the release of some references, that runs once on a thread that may run user code,
-/// as soon as one of the `DeinitThreads` is free. The creator retires it. (P5)
+/// An action, or a release of references, that may run user code. A deinit thread performs it once,
+/// as soon as one is free. The creator must retire it. (P5)
 internal final class DeferredAction: Retirable, @unchecked Sendable {
     // Unchecked: written by the initializer, and emptied by `reclaim`.
     private var body: (@Sendable () -> Void)?
     private var objects: [AnyObject] = []
 
-    /// Identifies the source of the action: see `sourceAddress`. The lowest bit is set for a
-    /// release, so that the queue of the other actions does not wait for it.
+    /// Identifies the source of the action: see `sourceAddress`. In an action that releases
+    /// references, the lowest bit is set: such actions have a queue of their own, and other actions
+    /// do not wait for them.
     private let owner: UInt
 
     /// Creates an action that calls `body` for `owner`.

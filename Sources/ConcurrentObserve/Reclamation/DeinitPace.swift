@@ -6,8 +6,9 @@
 
 import ConcurrentObservePlatform
 
-/// Decides how many deinit threads to start. While items wait, it measures, every four milliseconds
-/// or less often, how fast the threads begin items, and how much processor time they use.
+/// Decides how many deinit threads to start. While items wait, it measures how fast the threads
+/// begin items, and how much processor time they use. Two measurements are at least four
+/// milliseconds apart.
 ///
 /// The lock of the `DeinitThreads` guards it.
 internal struct DeinitPace {
@@ -28,8 +29,8 @@ internal struct DeinitPace {
     private static var patience: Duration { .milliseconds(4) }
     /// A thread that begins fewer items than this between two measurements is blocked or slow.
     private static var briskPace: Int { 8 }
-    /// The limit for slow threads: more threads do not help if deinitialisers are slow but not
-    /// blocked.
+    /// The largest number of threads if deinitialisers are slow but not blocked. More threads would
+    /// not help then.
     private static var mostSlowThreads: Int { 32 }
 
     /// Returns how many threads to start now.
@@ -92,6 +93,6 @@ internal struct DeinitPace {
         return computed
     }
 
-    /// Forgets the measurements: nothing waits, or the threads do not exist any more.
+    /// Forgets the measurements, because no item waits, a thread is idle, or no thread exists.
     mutating func restart() { (stalls, look) = (0, nil) }
 }

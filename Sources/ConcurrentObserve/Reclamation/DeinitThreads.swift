@@ -28,10 +28,10 @@ internal final class DeinitThreads: @unchecked Sendable {
     /// The number of items that threads have begun since the process began.
     private var begun = 0
     private var pace = DeinitPace()
-    /// The number of reclaimed items that are not reported to their batch yet.
+    /// The number of reclaimed items that were not reported to their batch yet.
     private var unreported = 0
-    /// The batch of these items, or of the last items that were reported; nil before the first
-    /// item.
+    /// The batch of the items that `unreported` counts. If there are none, the batch that was
+    /// reported last; nil before the first item.
     private var unreportedBatch: Batch?
 
     /// The longest pause of a thread that retires for a crowded source. (P16)
@@ -42,7 +42,7 @@ internal final class DeinitThreads: @unchecked Sendable {
 
     // MARK: What a retiring thread calls
 
-    /// Returns the item's source if the source may have more waiting items than room; otherwise
+    /// Returns the item's source if it may have more waiting items than it has room for; otherwise
     /// nil. If it returns a source, the caller must call `waitForRoom` after it has retired the
     /// item.
     ///
@@ -54,7 +54,7 @@ internal final class DeinitThreads: @unchecked Sendable {
         return DestructionQueues.mayBeCrowded(source) ? source : nil
     }
 
-    /// Whether the source may have more waiting items than room. The answer is a hint.
+    /// Whether the source may have more waiting items than it has room for. The answer is a hint.
     static func mayBeCrowded(_ source: UInt) -> Bool { DestructionQueues.mayBeCrowded(source) }
 
     /// Waits until the source has room again, but at most ten milliseconds, because the source's
@@ -168,8 +168,9 @@ internal final class DeinitThreads: @unchecked Sendable {
     /// Counts a reclaimed item of `batch`. If `batch` is nil, the thread had no item to count. The
     /// caller must hold `lock`.
     ///
-    /// If `next`, the batch of the item that the caller takes next, is the same batch, that batch
-    /// cannot be complete yet, and the report is delayed.
+    /// `next` is the batch of the item that the caller takes next. If it is the same batch, that
+    /// batch cannot be complete yet. Then the count is reported later, unless no further item
+    /// waits.
     private func count(_ batch: Batch?, before next: Batch?) {
         if let batch {
             if batch != unreportedBatch { reportToBatchLocked() }

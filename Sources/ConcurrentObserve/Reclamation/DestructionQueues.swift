@@ -11,11 +11,11 @@ import Synchronization
 ///
 /// One thread takes an item of a source; the next thread takes an item of the next source.
 /// Therefore a source with many items, or with slow ones, delays only its own items. (Fair
-/// queueing: Nagle, "On Packet Switches With Infinite Storage", RFC 970, 1985.) A source may occupy
-/// as many threads, and may have as many waiting items, as it leaves for the others: if it is the
-/// only one, it gets half of either. However many sources are blocked, the next one finds room.
-/// (Choudhury and Hahne, "Dynamic Queue Length Thresholds for Shared-Memory Packet Switches",
-/// 1998.)
+/// queueing: Nagle, "On Packet Switches With Infinite Storage", RFC 970, 1985.) Threads and room
+/// for waiting items are both shared by one rule: a source may use as much as is still free. A
+/// source that is the only one therefore gets half. Even if many sources are blocked, the next
+/// source finds room. (Choudhury and Hahne, "Dynamic Queue Length Thresholds for Shared-Memory
+/// Packet Switches", 1998.)
 ///
 /// The waiting items of all sources that are not crowded have a separate limit, because there may
 /// be very many such sources with one item each. Blocked sources are crowded, and do not use up
@@ -31,7 +31,7 @@ internal final class DestructionQueues: @unchecked Sendable {
     /// The first and the last queue that have items, linked in the order of service.
     private var (first, last) = (DestructionQueue?.none, DestructionQueue?.none)
     private var listed = 0
-    /// The number of queues that have items and for whose source no thread works.
+    /// The number of queues that have items, but no thread that works for their source.
     private(set) var unserved = 0
 
     /// The number of items in all queues.
@@ -43,8 +43,9 @@ internal final class DestructionQueues: @unchecked Sendable {
     /// The number of threads that reclaim items.
     private(set) var busy = 0
 
-    /// One bit for each crowded source, out of 64 bits that all sources share. While `isFull`, all
-    /// bits are set. A retiring thread reads it before it takes a lock.
+    /// Shows which sources may be crowded. Each source belongs to one of the 64 bits, and other
+    /// sources may belong to it, too. A bit is set while one of its sources is crowded. While
+    /// `isFull`, all bits are set. A retiring thread reads the bits before it takes a lock.
     private static let publicMarks = Atomic<UInt64>(0)
     /// The bits of the crowded sources, whether `isFull` or not.
     private var marks: UInt64 = 0

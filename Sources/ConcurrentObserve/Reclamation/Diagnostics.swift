@@ -8,8 +8,8 @@ import Synchronization
 ///
 /// Reading the figures takes no lock that a notification, a registration or a cancellation needs,
 /// except on a thread's first use of the library. Each thread has its own counts, and reading adds
-/// them up. Under load the figures may therefore disagree with each other by the changes during the
-/// call; at rest they are exact.
+/// them up. If other threads change the counts during the call, the figures may not fit together;
+/// at rest they are exact.
 public struct ConcurrentObserveDiagnostics: Sendable {
     /// The number of observations that have begun and not ended.
     public let liveObservers: Int
@@ -25,41 +25,41 @@ public struct ConcurrentObserveDiagnostics: Sendable {
     /// The number of `retired` items that are not reclaimed yet.
     public var backlog: Int { retired - reclaimed }
 
-    /// The number of observations that ended because their token was released within about a second
-    /// after they began, since the process began. A service that keeps its tokens has none: see
-    /// <doc:Troubleshooting>.
+    /// The number of observations, since the process began, that ended early: their token was
+    /// released within about a second of the registration. A service that keeps its tokens has
+    /// none: see <doc:Troubleshooting>.
     ///
-    /// The library measures the time in quarters of a second, and stores it in 12 bits. Therefore
-    /// it also counts an observation whose token is released in the first second after a multiple
-    /// of 17 minutes.
+    /// The library measures the time in quarters of a second, and stores it in 12 bits. After every
+    /// 17 minutes the stored time repeats. Therefore the library also counts a token that is
+    /// released in the first second after 17 minutes, after 34 minutes, and so on.
     public let tokensReleasedEarly: Int
 
-    /// The number of events that overload policies dropped, or whose delivery had not begun when
-    /// their observation ended, since the process began: the sum of `DeliveryCounts.dropped` over
-    /// all observations.
+    /// The number of events lost since the process began. An event is lost if an overload policy
+    /// drops it, or if its delivery has not begun when its observation ends. This is the sum of
+    /// `DeliveryCounts.dropped` over all observations.
     public let droppedEvents: Int
 
-    /// The number of events that wait in the mailboxes of observers and iterators which are slower
-    /// than the changes: the sum of `DeliveryCounts.pending` over all observations.
+    /// The number of events that wait in mailboxes now, because their observers or iterators are
+    /// slower than the changes. This is the sum of `DeliveryCounts.pending` over all observations.
     ///
     /// `largestMailboxes(_:)` reports which mailboxes have the most.
     public let pendingEvents: Int
 
     /// The highest `pendingEvents` so far. The library checks when these diagnostics are read, when
     /// something is reclaimed, when a large mailbox has grown by another 1,024 events, and once a
-    /// second on its reclamation thread while that has nothing to reclaim.
+    /// second on its reclamation thread while that thread has nothing to reclaim.
     public let peakPendingEvents: Int
 
     /// The number of grace periods that the library has waited for since the process began. Without
-    /// liburcu, the number of barriers that it has executed in their place.
+    /// liburcu, the number of barriers that it has executed in place of grace periods.
     public let gracePeriods: Int
 
-    /// The time for which the oldest running callback has been seen running; nil if no callback is
+    /// The time since the library first saw the oldest running callback; nil if no callback is
     /// running.
     ///
-    /// It is a lower bound, counted from the first check that found the callback. The library
-    /// checks when these diagnostics are read, while something waits to be reclaimed, and otherwise
-    /// once a second on its reclamation thread.
+    /// It is a lower bound, because the callback may have begun some time before the first check
+    /// that found it. The library checks when these diagnostics are read, while something waits to
+    /// be reclaimed, and otherwise once a second on its reclamation thread.
     public let oldestCallbackAge: Duration?
 
     /// The number of records of threads that have used the library and not exited, and of records
@@ -82,8 +82,8 @@ public struct ConcurrentObserveDiagnostics: Sendable {
         let reclaimed = ReclamationThread.shared.batches.reclaimedCount
         let released = MagazineCounts.released()
         let retired = ThreadRecords.shared.retiredCount &+ MagazineCounts.put()
-        // Read last, so that it is not smaller than the number of references that the counts above
-        // include twice.
+        // The handed-over references are counted last, so that their number is not smaller than the
+        // number of references that the counts above include twice.
         let counts = RetiredCounts.note(retired, reclaimed &+ released, twice: MagazineCounts.handedOver())
         var live = 0
         var dropped: UInt = 0
@@ -112,9 +112,10 @@ public struct ConcurrentObserveDiagnostics: Sendable {
 
 /// The highest numbers of retired and reclaimed items that a call of `current()` has found.
 ///
-/// A reference that a thread hands over is counted twice, and then subtracted once. A reading
-/// between the two steps may be lower than the one before it, so the highest reading is kept. It is
-/// exact once no thread retires.
+/// If a frame pins the object of a reference in a magazine, the owner of the magazine retires the
+/// reference once more, outside the magazine. The reference is then counted twice, and `current()`
+/// subtracts one of the two. A call between these steps may compute a lower number than an earlier
+/// call. Therefore the highest number is kept. It is exact when no thread is retiring.
 internal enum RetiredCounts {
     private static let retired = Atomic<UInt>(0)
     private static let reclaimed = Atomic<UInt>(0)
@@ -122,9 +123,9 @@ internal enum RetiredCounts {
     /// Records the numbers that a call of `current()` has counted.
     ///
     /// - Parameters:
-    ///   - retired: The number of retired items. It counts items that were handed over twice.
-    ///   - reclaimed: The number of reclaimed items. It counts items that were handed over twice.
-    ///   - twice: The number of items that were handed over.
+    /// - retired: The number of retired items. It includes each handed-over item twice.
+    /// - reclaimed: The number of reclaimed items. It includes each handed-over item twice.
+    /// - twice: The number of handed-over items.
     /// - Returns: The highest numbers that any call has found.
     static func note(_ retired: UInt, _ reclaimed: UInt, twice: UInt) -> (retired: UInt, reclaimed: UInt) {
         // `twice` may include an item that the other numbers do not count yet. Relaxed: the

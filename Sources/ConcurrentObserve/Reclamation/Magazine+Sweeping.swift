@@ -5,10 +5,10 @@ import Synchronization
 // How the reclamation thread sweeps the magazines of all threads. The caller must hold the pass
 // lock.
 extension Magazine {
-    /// Whether the references have waited long enough for their own thread: three passes in a row
-    /// have found that none was claimed. False if there are none.
+    /// Whether the sweeper must claim the references. True if three passes in a row, this one
+    /// included, have found that none was claimed. False if there are no references.
     ///
-    /// - Parameter isUrgent: Whether waiting references are due at once.
+    /// - Parameter isUrgent: Whether the sweeper must claim waiting references at once.
     borrowing func isDue(isUrgent: Bool) -> Bool {
         // Acquire: pairs with the exchange in take(_:_:); a drain that finds references claimed
         // also finds that their release has begun.
@@ -47,8 +47,9 @@ extension ReclamationThread {
         return found
     }
 
-    /// Claims the references that have waited in a magazine for a while. While a thread drains,
-    /// claims all references. The caller must hold the pass lock.
+    /// Claims the references that have waited in a magazine for a while, and appends them to
+    /// `references`. While a thread drains, claims all references. The caller must hold the pass
+    /// lock.
     func sweepMagazinesLocked(into references: inout [UInt]) {
         // Relaxed: a drain that waits for this pass was counted before the pass began. The lock of
         // the batches orders the two.
@@ -66,8 +67,8 @@ extension ReclamationThread {
 
 // MARK: - Counts
 
-/// Counts the references that threads have put into magazines and rings, and those that were
-/// released or handed over.
+/// Counts references, for the diagnostics: those that threads have put into magazines and rings,
+/// and those that the owners of magazines have released or handed over.
 internal enum MagazineCounts {
     /// Returns how many references the owners of all magazines have released or handed over. The
     /// caller must call this first, and then count the retired references: `put()`, and the retired
@@ -93,7 +94,7 @@ internal enum MagazineCounts {
         return count
     }
 
-    /// Returns how many references the magazines' owners have handed over. The other counts have
+    /// Returns how many references the magazines' owners have handed over. The other counts include
     /// each of these twice: as a reference, and as a retired item. The caller must call this last,
     /// so that it subtracts all of them.
     static func handedOver() -> UInt {

@@ -10,11 +10,11 @@ import Synchronization
 /// Boxes that one thread has retired, and whose values run no user code when they are destroyed.
 /// The thread releases them itself, a full magazine at a time, after one barrier and one scan.
 ///
-/// Only the owner, the thread that has the magazine's record, puts boxes in. The owner and the
-/// reclamation thread take them out: each copies all addresses, and then claims them by one
-/// compare-exchange. The reclamation thread sweeps boxes that stay unclaimed for a while, so none
-/// waits for its thread's next change. (P14) A magazine is never freed; the next thread with the
-/// record uses it.
+/// Only the owner (the thread that has the magazine's record) puts boxes in. The owner and the
+/// sweeper take them out: each copies all addresses, and then claims the boxes by one
+/// compare-exchange. The sweeper is the thread that makes a pass, most often the reclamation
+/// thread. It claims boxes that stay unclaimed for a while, so that no box waits for its thread's
+/// next change. (P14) A magazine is never freed: the next thread that has the record uses it.
 ///
 /// (Magazines: Bonwick and Adams, "Magazines and Vmem", USENIX 2001. The claim is the steal
 /// operation of a work-stealing queue, applied to all elements at once: Chase and Lev, "Dynamic
@@ -23,8 +23,8 @@ import Synchronization
     /// The number of references put in so far. Only the owner writes it.
     let tail = Atomic<UInt>(0)
 
-    /// The number of references claimed so far, in the order in which they were put in. A
-    /// compare-exchange changes it.
+    /// The number of references claimed so far. References are claimed in the order in which they
+    /// were put in, by a compare-exchange that changes this number.
     let head = Atomic<UInt>(0)
 
     /// The number of references that the owner has released, or handed over to the reclamation
@@ -40,14 +40,13 @@ import Synchronization
     /// The number of times that the owner has finished such a release. Only the owner writes it.
     let releasesEnded = Atomic<UInt>(0)
 
-    /// The owner's state. The states of the owner and of the sweeper each have their own memory,
-    /// apart from the fields that both use. Then an access by one of them is never an access to the
-    /// other's state.
+    /// The owner's state. It has its own memory, and so has the sweeper's state: an access to one
+    /// of them is never an access to the other, nor to the fields that both threads use.
     let owned: UnsafeMutablePointer<Owned>
     /// The sweeper's state. The pass lock of the `ReclamationThread` guards it.
     let swept: UnsafeMutablePointer<Swept>
 
-    /// The boxes that the releases of this magazine have emptied.
+    /// The empty boxes that releases of this magazine have kept for reuse.
     let boxes: UnsafeMutablePointer<BoxPool>
 
     struct Owned {
@@ -71,7 +70,7 @@ import Synchronization
     /// to leave the references to a pass.
     private static var mostRecords: Int { 256 }
 
-    /// The references, each at its number modulo the capacity.
+    /// The references. The reference with the number *n* is in the slot *n* modulo the capacity.
     private let slots: UnsafeMutablePointer<Atomic<UInt>>
     /// Room for the references that the owner has claimed; as large as `slots`.
     private let claimed: UnsafeMutablePointer<UInt>
@@ -125,8 +124,8 @@ extension Magazine {
             let end = tail.load(ordering: .acquiring)
             let count = Int(bitPattern: end &- first)
             if count == 0 { return 0 }
-            // `first` is out of date: since this load, the other claimer has claimed references,
-            // and the owner has put in more. `room` is too small for them.
+            // `first` is out of date: since its load, the other claimer has claimed references, and
+            // the owner has put in more. `room` is too small for this number.
             if count > Int(Self.capacity) { continue }
             for index in 0..<count {
                 // Safe: the room is as large as a magazine. Relaxed: ordered by `tail`. The owner
@@ -203,8 +202,8 @@ extension Magazine {
     /// - Parameter handOver: Takes over a reference whose box is pinned.
     @inline(never)
     borrowing func release(handOver: (UInt) -> Void) {
-        // Relaxed: ordered by the exchange of the claim; a drain that sees the references claimed
-        // sees it.
+        // Relaxed: ordered by the exchange of the claim. A drain that finds the references claimed
+        // also sees this store.
         releasesBegun.store(releasesBegun.load(ordering: .relaxed) &+ 1, ordering: .relaxed)
         releaseClaimed(handOver: handOver)
         // Release: pairs with the acquire in MagazineReleases.wait(until:).
@@ -212,8 +211,8 @@ extension Magazine {
     }
 
     private borrowing func releaseClaimed(handOver: (UInt) -> Void) {
-        // Safe, all: magazines and pools are never freed. The claim has made the references this
-        // thread's.
+        // Safe, all: magazines and pools are never freed. After the claim, this thread owns the
+        // references.
         let count = unsafe claim(into: claimed)
         guard count > 0 else { return }
         unsafe boxes.pointee.empty()
@@ -236,7 +235,7 @@ extension Magazine {
         finished(count)
     }
 
-    /// The number of references that are put in before the owner releases them.
+    /// The number of references at which the owner releases them before it puts in another one.
     private static var limit: UInt {
         return capacity
     }

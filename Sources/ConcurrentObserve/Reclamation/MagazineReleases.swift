@@ -3,7 +3,7 @@
 import ConcurrentObservePlatform
 import Synchronization
 
-/// The number of times that all threads together have released their own magazines.
+/// Counts how often threads have released their own magazines, for all threads together.
 internal struct MagazineReleases {
     private(set) var begun: UInt = 0
     private var ended: UInt = 0
@@ -13,8 +13,8 @@ internal struct MagazineReleases {
 
     /// Reads the counts of all magazines.
     ///
-    /// If the caller has seen that a release claimed references, or what the release did with them,
-    /// the counts include that release.
+    /// The counts include each release of which the caller has seen an effect: that references were
+    /// claimed, or that they were released or handed over.
     static func current() -> MagazineReleases {
         var releases = MagazineReleases()
         unsafe ThreadRecords.shared.forEach { record in

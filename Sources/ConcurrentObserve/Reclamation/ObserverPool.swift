@@ -110,8 +110,8 @@ internal enum ObserverPool {
         return item
     }
 
-    /// Makes 512 items for the calling thread, which has none. They are adjacent in memory as far
-    /// as `malloc` places them so.
+    /// Makes 512 items for the calling thread, which has none. If `malloc` places them one after
+    /// the other, they are adjacent in memory.
     ///
     /// - Returns: One of them; never nil. The thread keeps the others for `take()`.
     static func fill(_ make: () -> RetiredItem) -> RetiredItem? {
@@ -132,8 +132,9 @@ internal enum ObserverPool {
 extension UnsafeMutablePointer<ThreadRecord> {
     /// Empties the thread's pool. Only the owner calls it, when the thread exits.
     ///
-    /// The release of an item keeps it once more: see `ObserverPool.keep(_:)`. Items that fill a
-    /// chunk go to the depot if there is room, and the rest are freed.
+    /// Releasing an item adds it to the kept items once more: see `ObserverPool.keep(_:)`. If kept
+    /// items fill a chunk, the chunk goes to the depot if there is room. The remaining items are
+    /// freed.
     func releasePooled() {
         // Safe: records are never freed.
         var address = unsafe pointee.pooled

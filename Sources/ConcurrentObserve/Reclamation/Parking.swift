@@ -19,8 +19,8 @@ internal struct Parking: ~Copyable {
         case absent
     }
 
-    /// Whether a thread that has brought work must signal the other thread, so that it notices the
-    /// work.
+    /// Whether the calling thread, which has just published work, must signal the thread that does
+    /// the work. That thread sleeps, is about to sleep or does not exist, or the work is urgent.
     ///
     /// - Parameter urgently: Whether the work must not wait for the next pass. Then the answer is
     ///   always true.
@@ -32,7 +32,8 @@ internal struct Parking: ~Copyable {
 
     /// Whether the thread does not exist.
     var isAbsent: Bool {
-        // Relaxed: the state returns to absent only when no other thread runs.
+        // Relaxed: a hint. The state never becomes absent again; an earlier state costs a needless
+        // signal.
         state.load(ordering: .relaxed) == .absent
     }
 

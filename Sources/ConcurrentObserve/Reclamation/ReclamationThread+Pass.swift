@@ -7,7 +7,8 @@
 import ConcurrentObservePlatform
 
 extension ReclamationThread {
-    /// The number of items that a pass took, the number still held, and whether threads keep boxes.
+    /// The result of a pass: the number of items that it took, the number of items that frames
+    /// still hold, and whether threads may keep empty boxes.
     struct PassResult {
         let took: Int
         let stillHeld: Int
@@ -39,7 +40,7 @@ extension ReclamationThread {
                 waitForGracePeriod()
                 gracePeriods.add(1, ordering: .relaxed)  // Relaxed: a statistic.
             }
-            // Afterwards the scan sees every frame's current observer.
+            // After this barrier, the scan sees the current observer of every frame.
             if count > 0 { AsymmetricBarrier.heavy() }
             var triage = Triage()
 
@@ -63,7 +64,7 @@ extension ReclamationThread {
     private func takeRetired(_ batch: Batch) -> SortedItems {
         var sorted = SortedItems()
         forEachRetired { sorted.append($0) }
-        // Tasks that no frame holds run now: the items that they retire belong to the same batch.
+        // The tasks run now, so that the items that they retire belong to this batch.
         let taskCount = sorted.doTasks()
         if taskCount > 0 { forEachRetired { sorted.append($0, doesTasks: false) } }
         sweepMagazinesLocked(into: &sorted.references)

@@ -2,12 +2,14 @@
 
 import ConcurrentObservePlatform
 
-// These functions let other threads wait for the library's threads. The system may be unable to
-// start the library's threads.
+// Other threads wait for the library's threads by these functions. They also work while the system
+// cannot start the library's threads.
 extension ReclamationThread {
-    /// Waits, ten milliseconds at most, until a pass has taken the retired items.
+    /// Waits until a pass has taken the retired items, but at most ten milliseconds. If the
+    /// reclamation thread does not run, the calling thread makes the pass.
     ///
-    /// It is out of line: its callers seldom call it, and are inlined where an observation ends.
+    /// This function is out of line: its callers are inlined where an observation ends, and seldom
+    /// call it.
     @inline(never)
     func waitUntilTaken() {
         let ticket = taken.ticket()
@@ -20,21 +22,24 @@ extension ReclamationThread {
         taken.wait(ticket, atMost: .milliseconds(10))
     }
 
-    /// Waits for an event that the library's threads bring about. While these threads do not exist,
-    /// tries again and again to start them. (P9)
+    /// Waits until an event that the library's threads cause has happened. While the reclamation
+    /// thread does not exist, tries again and again to start it. (P9)
     ///
     /// - Parameter isDone: Returns whether the event has happened. It must have no side effects.
     func wait(for name: StaticString, until isDone: () -> Bool) {
         var backoff = Backoff()
         while !isDone() {
-            // Once the reclamation thread runs, it tries again and again to start deinit threads.
+            // Once the reclamation thread runs, that thread tries again and again to start deinit
+            // threads.
             if Self.wake(urgently: true) { return Backoff.wait(for: name) { !isDone() } }
             backoff.pause()
         }
     }
 
-    /// Waits until everything that was retired before the call is reclaimed. Returns `finished`
-    /// then, `timedOut` at the deadline, and `deferred` at once inside a callback.
+    /// Waits until everything that was retired before the call is reclaimed.
+    ///
+    /// - Returns: `finished`; or `timedOut` if the deadline came first. Inside a callback it
+    ///   returns `deferred` at once.
     func drain(until deadline: ContinuousClock.Instant?) -> WaitOutcome {
         if ThreadRecord.isInsideCallback { return .deferred }
         // Relaxed, both: see sweepMagazinesLocked(into:).
@@ -43,13 +48,13 @@ extension ReclamationThread {
         let releases = MagazineReleases.current()
         guard waitForBatches(until: deadline) else { return .timedOut }
         if releases.isAtRest, MagazineReleases.current().begun == releases.begun { return .finished }
-        // Before that pass, threads may have claimed the references in their magazines. They hand
-        // pinned ones over to the next pass.
+        // Before the pass that this call waited for, threads may have claimed references in their
+        // own magazines. They leave the references whose objects are pinned to the next pass.
         return MagazineReleases.wait(until: deadline) && waitForBatches(until: deadline) ? .finished : .timedOut
     }
 
-    /// Waits until all items are reclaimed that were on a thread's stack, or in its magazine, at
-    /// the call.
+    /// Waits until all items are reclaimed that were on a thread's stack, in its magazine or in its
+    /// ring at the call.
     ///
     /// - Returns: False if the deadline came first.
     private func waitForBatches(until deadline: ContinuousClock.Instant?) -> Bool {
@@ -63,8 +68,8 @@ extension ReclamationThread {
                 guard remaining > .zero else { return false }
                 limit = remaining
             }
-            // Once its items are taken, they wait for deinit threads and callbacks. Further passes
-            // would only compete with these for processors.
+            // Once a pass has taken the items, they wait for deinit threads and for callbacks.
+            // Further passes would only compete with these for processors.
             let needsPass = !batches.hasBegun(target) || !isRunning
             if needsPass, !Self.wake(urgently: true) {
                 // The system cannot start a thread. This thread makes the pass, and tries again
@@ -86,8 +91,9 @@ public enum WaitOutcome: Sendable, Equatable {
     /// The deadline of a `drain` came first. The remaining items are reclaimed later, without
     /// another call. `cancelAndWait()` never returns this.
     case timedOut
-    /// The call came from inside a callback, where waiting can deadlock. An observation has ended,
-    /// and reaches the state of `finished` when the running callbacks have returned; then `onEnd`
-    /// is called. The items of a `drain` are reclaimed later, without another call.
+    /// The call did not wait, because it was made inside a callback, where waiting can deadlock.
+    /// After `cancelAndWaitBlocking()`, the observation has ended. It reaches the state of
+    /// `finished` when its running callbacks have returned, and `onEnd` is then called. After a
+    /// `drain`, the items are reclaimed later, without another call.
     case deferred
 }

@@ -14,23 +14,23 @@
 //
 // `startIfNeeded` starts the reclamation thread, which never ends. The life of a retired item:
 // 1. The owner makes the item unreachable for new walks and readers, and releases its locks.
-// 2. `ThreadRecord.retire` pushes the item on the stack of the thread's record. The push releases,
-//    and is sequentially consistent with `Parking`: either `wake` finds the reclamation thread
-//    parked and signals it, or that thread finds the item before it sleeps.
+// 2. `ThreadRecord.retire` pushes the item on the stack of the thread's record. The push is a
+//    release, and sequentially consistent, as the operations of `Parking` are: either `wake` finds
+//    the reclamation thread parked and signals it, or that thread finds the item before it sleeps.
 // 3. `pass` holds `passLock`. `takeRetired` takes each stack by an exchange that acquires. It also
-//    empties the rings, and claims the references that have waited in a magazine for three passes
-//    (in a drain: all).
+//    empties the rings, and claims the references that have waited in a magazine for three passes.
+//    During a drain, it claims all references in magazines.
 // 4. If a table was taken, `waitForGracePeriod` waits until each read section that was open has
 //    ended. If such a section loaded the table's address, its pin is visible afterwards.
-// 5. `AsymmetricBarrier.heavy` pairs with the light barriers. A thread that stored its frame too
-//    late for the scan finds that the item was replaced or has ended.
+// 5. `AsymmetricBarrier.heavy` pairs with the light barriers. A thread that stored an address in
+//    its frame too late for the scan finds that the item was replaced or has ended.
 // 6. `FrameScan` loads the frames with acquire. `Triage` keeps each item that a frame holds in
 //    `held`, for the next pass. Such an item delays no other item.
 // 7. The pass reclaims the items that run no user code. `DeinitThreads.enqueue` takes over the
 //    others, and `DeinitThreads.run` reclaims them under no lock. `RetiredItem.release` then
-//    releases the reference, or recycles an observer.
-// A thread releases a full magazine itself: `Magazine.release` claims the references, executes the
-// heavy barrier, scans, and retires as items those whose objects are pinned.
+//    releases the reference, or recycles an observer. A thread releases a full magazine itself:
+//    `Magazine.release` claims the references, executes the heavy barrier, and scans. It releases
+//    each reference whose object is not pinned, and retires each of the others as an item.
 //
 // P1 to P25 are the promises of the article Contract. Every part of the room obeys these rules:
 // - The room runs user code under no lock, in no read section, and in no reclamation pass. (P5)
@@ -69,8 +69,8 @@ import Synchronization
     /// Decides whether a retiring thread must signal the reclamation thread, because that thread
     /// sleeps or does not exist.
     ///
-    /// It is static, because each retirement reads it: there is no check whether the shared object
-    /// exists.
+    /// Each retirement reads it. It is static, so that the read need not check whether the shared
+    /// object exists.
     private static let parking = Parking()
     private let thread = Atomic<ThreadState>(.none)
     let gracePeriods = Atomic<UInt>(0)
@@ -85,7 +85,8 @@ import Synchronization
     /// references in magazines remain, each pause is twice as long as the previous one, up to
     /// `longestPause`.
     private static var shortestPause: Duration { .milliseconds(1) }
-    /// The longest pause between two passes.
+    /// The longest of these pauses. If nothing remains, the thread parks, and makes a pass about
+    /// once a second: see `CallbackAges.pause`.
     static var longestPause: Duration { .milliseconds(20) }
 
     private init() {}
@@ -107,15 +108,15 @@ import Synchronization
     /// Makes sure that a retired item is noticed: at once if the thread sleeps or `urgently` is
     /// true, otherwise when the thread's present pause ends.
     ///
-    /// - Returns: False if there is no thread, and the system cannot start one. A caller that waits
-    ///   must ask again.
+    /// - Returns: False if a signal was necessary, but the thread does not run yet: the system
+    ///   cannot start it, or another thread is just starting it. A caller that waits must ask
+    ///   again.
     @discardableResult
     static func wake(urgently: Bool) -> Bool { parking.needsSignal(urgently: urgently) ? shared.signal() : true }
 
-    /// Starts the reclamation thread if it does not exist. A thread calls it after it has put a
-    /// reference into a magazine or ring that was not empty. The first reference there has woken
-    /// the reclamation thread. That thread can be absent if the system could not start it then.
-    /// (P14)
+    /// Starts the reclamation thread if it does not exist. A thread calls this function after it
+    /// has put a reference into a magazine or ring that was not empty. The first reference there
+    /// woke the reclamation thread, or the system could not start it then. (P14)
     @inline(__always)
     static func startIfAbsent() {
         if _slowPath(parking.isAbsent) { _ = shared.signal() }
@@ -188,7 +189,7 @@ import Synchronization
         return isNeeded || wakeUp.isSignalled(after: ticket)
     }
 
-    /// Whether anything was retired that no pass has taken.
+    /// Whether something was retired, and no pass has taken it yet.
     private var hasRetired: Bool {
         // After the barrier, this function sees each reference that was put into a magazine or ring
         // that was not empty; pairs with the light barriers in Magazine.put(_:weight:) and

@@ -11,9 +11,9 @@ import Synchronization
 /// user code, or because there are too many thread records to scan. Every pass of the reclamation
 /// thread empties the ring.
 ///
-/// Only the owner, the thread that has the ring's record, puts references in, and only a pass takes
-/// them out. A ring is never freed; the next thread with the record uses it. (Lamport, "Specifying
-/// Concurrent Program Modules", ACM TOPLAS 5(2), 1983.)
+/// Only the owner (the thread that has the ring's record) puts references in, and only a pass takes
+/// them out. A ring is never freed: the next thread that has the record uses it. (Lamport,
+/// "Specifying Concurrent Program Modules", ACM TOPLAS 5(2), 1983.)
 @safe internal struct ReferenceRing: ~Copyable {
     /// The number of references put in so far. Only the owner writes it.
     let tail = Atomic<UInt>(0)
@@ -22,10 +22,10 @@ import Synchronization
     /// `ReclamationThread` writes it.
     let head = Atomic<UInt>(0)
 
-    /// The references, each at its number modulo the capacity.
+    /// The references. The reference with the number *n* is in the slot *n* modulo the capacity.
     private let slots: UnsafeMutablePointer<SourcedReference>
 
-    /// The number of items that may wait to be taken. (P16)
+    /// The largest number of references that may wait in the ring for a pass. (P16)
     static var capacity: UInt { ThreadRecord.backlogLimit }
 
     private init() {

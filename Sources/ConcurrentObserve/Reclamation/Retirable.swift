@@ -2,11 +2,11 @@
 
 import ConcurrentObservePlatform
 
-/// An object that walks and readers may still be using when it is replaced or ended. It is retired
-/// first, and reclaimed when no thread can be using it.
+/// An object that other threads may still be using when it is replaced or ended: in a walk over a
+/// list, or in a read. It is retired first, and reclaimed when no thread can be using it.
 ///
-/// The link is part of the object, so retiring needs no memory. Neither does cancelling, which
-/// retires.
+/// The link is part of the object, so retiring needs no memory. Cancelling retires the observer, so
+/// it needs no memory either.
 @usableFromInline
 internal class Retirable: @unchecked Sendable {
     // Unchecked: `link` belongs to the owner of the item: the retiring thread, then a list, then
@@ -16,17 +16,17 @@ internal class Retirable: @unchecked Sendable {
     /// value means nothing.
     final var link: UInt = 0
 
-    /// The reason why the item may not be reclaimed yet. It never changes.
+    /// The condition for reclaiming the item. It never changes.
     var hold: Hold { preconditionFailure("a retired item says what holds it") }
 
     /// Whether reclaiming the item runs user code. Then one of the `DeinitThreads` must reclaim it.
     /// The answer never changes.
     var runsUserCode: Bool { false }
 
-    /// Identifies, by an address, the source of an item that runs user code. The address is only
-    /// compared, because a later object may have the same address. Items of one source wait for
-    /// each other. They do not wait for items of other sources. The address does not change after
-    /// the item is retired.
+    /// The address that identifies the source of an item that runs user code. Items of one source
+    /// wait for each other, and not for items of other sources. The address is compared, not
+    /// followed, because the object at the address may be gone. It does not change after the item
+    /// is retired.
     var sourceAddress: UInt { preconditionFailure("a retired item that runs user code says whose it is") }
 
     /// Reclaims the item. It is called once for each retirement, when nothing holds the item any
@@ -59,9 +59,9 @@ internal class Retirable: @unchecked Sendable {
     }
 }
 
-/// A retired item, or a retired reference whose release runs user code and which has no item. The
-/// holder of this value owns one reference to the item or object. Copying this value does not
-/// retain, so only one copy may release that reference.
+/// A retired item; or a retired reference that is in no item, and whose release runs user code. The
+/// holder of this value owns one reference to the item or to the object. Copying this value does
+/// not retain, so only one copy may release that reference.
 @safe internal struct RetiredItem {
     /// The address of the item; or the address of the object, with the lowest bit set.
     private let word: UInt
@@ -138,8 +138,8 @@ internal struct RetiredList {
     private var (first, last): (UInt, UInt) = (0, 0)
     private(set) var count = 0
 
-    /// Adds an item at the end. In most cases the last item is its predecessor on a thread's stack,
-    /// so the link is already correct.
+    /// Adds an item at the end. In most cases, the list's last item already has the right link: the
+    /// two items were neighbours on a thread's stack.
     mutating func append(_ item: RetiredItem) {
         let address = item.address
         if count == 0 {

@@ -29,7 +29,7 @@ internal struct SortedItems {
     /// The references that were swept from magazines.
     var references: [UInt] = []
 
-    /// The references that were taken from rings.
+    /// The references that were taken from the rings of the threads, each with its source.
     var sourcedReferences: [SourcedReference] = []
 
     /// The number of items and references, without the items in `tasks`.

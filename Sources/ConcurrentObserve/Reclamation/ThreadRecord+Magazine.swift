@@ -8,11 +8,12 @@ import ConcurrentObservePlatform
 import Synchronization
 
 extension ThreadRecord {
-    /// The largest weight that a magazine takes. Heavier boxes go to the deinit threads.
+    /// The largest weight of a box that goes into a magazine. Heavier boxes go to the deinit
+    /// threads.
     static var largestInMagazine: Int { 1 << 16 }
 
-    /// The largest weight that a ring takes. A ring has room for many references, so their boxes
-    /// must be light.
+    /// The largest weight of a box that goes into a ring. A ring has room for many references, so
+    /// their boxes must be light.
     private static var largestInRing: Int { 1 << 12 }
 
     /// Hands a box over, to be released when no frame pins it any more. The release must run no
@@ -30,7 +31,7 @@ extension ThreadRecord {
     @usableFromInline
     static func retire(box: UInt, weight: Int, from source: UInt) {
         // The barrier keeps the retains of the caller's copies before the moment at which other
-        // threads can release the reference: see Frame.
+        // threads can release the reference: see HazardPointer.clear().
         compilerBarrier()
         if _slowPath(weight > largestInMagazine) {
             return retire(RetiredReference(box, of: source, runsUserCode: true))

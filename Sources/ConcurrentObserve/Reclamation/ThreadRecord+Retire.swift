@@ -7,8 +7,8 @@
 import Synchronization
 
 extension ThreadRecord {
-    /// The number of items of one thread that may wait to be taken. Beyond it the thread waits for
-    /// a pass. (P16)
+    /// The largest number of one thread's retired items that may wait for a pass to take them. If
+    /// more wait, the thread waits for a pass. (P16)
     static var backlogLimit: UInt { 4096 }
 
     /// Hands an item over for reclamation. The call runs no user code and needs no memory. (P5, P8)
@@ -41,7 +41,8 @@ extension ThreadRecord {
         pause(forCrowded: source, backlog)
     }
 
-    /// Hands an item over as `retire` does, for a thread that has already waited or must not wait.
+    /// Hands an item over for reclamation, and does not wait. For a thread that has already waited,
+    /// or must not wait.
     static func retireWithoutPause(_ item: Retirable) {
         // Safe: records are never freed.
         _ = unsafe current.push(RetiredItem(item))

@@ -20,7 +20,7 @@ extension ThreadRecord {
     @usableFromInline
     static func retireForDeinitThreads(reference: UInt, from source: UInt) {
         // The barrier keeps the retains of the caller's copies before the moment at which other
-        // threads can release the reference: see Frame.
+        // threads can release the reference: see HazardPointer.clear().
         compilerBarrier()
         let isCrowded = DeinitThreads.mayBeCrowded(source)
         if isCrowded {

@@ -12,8 +12,8 @@ internal struct Triage {
     /// Items that the deinit threads take over, all in one step.
     private(set) var withUserCode: [RetiredRun] = []
 
-    /// Reclaims the items that the reclamation thread can and may reclaim now. Adds the others to
-    /// `held` or to `withUserCode`.
+    /// Reclaims the items that no frame holds and whose reclaiming runs no user code. Adds the
+    /// others to `held` or to `withUserCode`.
     ///
     /// - Returns: The number of reclaimed items.
     mutating func sort(_ items: inout SortedItems, of batch: Batch) -> Int {
@@ -54,7 +54,7 @@ internal struct Triage {
                     _ = isReclaimedHere(RetiredWork(item: item, batch: batch))
                 }
             } else {
-                // No callback runs anywhere, so none of these items is looked up in the frames.
+                // No callback runs anywhere, so no frame holds any of these items.
                 withUserCode.append(
                     RetiredRun(items: observers.items, batch: batch, sourceAddress: observers.sourceAddress)
                 )
