@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// The work that remains after observations have ended, and that must be done under no lock.
+/// The work that remains after observations have ended. It must be done under no lock.
 ///
 /// `RegistryCore.end` decides under the lock and returns this value. Its caller performs the work
 /// outside the lock. Each ended observer has the link to the next one, so ending needs no memory.
@@ -110,7 +110,7 @@ extension DeferredEnds {
 ///
 /// The removal is complete when the observations that these observers feed have ended, too. If
 /// another removal comes before that, it finds the observers ended already. It then ends the fed
-/// observations itself, so it waits for no thread. (P8)
+/// observations itself, so it need not wait for the first removal. (P8)
 internal final class EndedFeeders: @unchecked Sendable {
     // Unchecked: `observers` is written before `share(in:)`; the core's lock guards `next`; only
     // this removal uses `others`.
@@ -138,8 +138,8 @@ internal final class EndedFeeders: @unchecked Sendable {
         }
     }
 
-    /// Ends the observations that the observers of other removals feed, because these removals may
-    /// not have done so yet. The caller must hold no lock.
+    /// Ends the observations that are fed by the observers of other removals, because those
+    /// removals may not have ended them yet. The caller must hold no lock.
     func endThoseOfOthers(in core: RegistryCore) {
         for observer in others { core.endDependents(of: observer) }
     }

@@ -2,9 +2,9 @@
 
 import ConcurrentObservePlatform
 
-/// The labels of observations, by the addresses of their observers. A thread's frame has only the
-/// address of the observer that is being called. A label is kept until the observation's closure is
-/// destroyed.
+/// The labels of observations. Diagnostics find a label by the address of the observer, because a
+/// thread's frame has only the address of the observer that is being called. A label is kept until
+/// the observation's closure is destroyed.
 internal final class LabelledObservations: @unchecked Sendable {
     // Unchecked: `labels` is guarded by `lock`.
     private static let shared = LabelledObservations()

@@ -8,8 +8,9 @@ import Synchronization
 ///
 /// The product `ConcurrentObserveTesting` begins a scope for a test. While no scope exists, a
 /// registration loads a flag and does nothing else. An observation belongs to the scope of the task
-/// that makes it. A thread of a queue, for example, has no task-local scope. It records in the only
-/// scope that exists; if there are several, the observation is not recorded.
+/// that makes it. Code that runs outside tasks, for example on a queue, has no task-local scope.
+/// Its observations belong to the only scope that exists; if there are several, they are not
+/// recorded.
 ///
 /// The product `ConcurrentObserveInspection` begins a scope of the process, to which every
 /// observation belongs as well.
@@ -106,9 +107,9 @@ package struct MadeObservation: Sendable {
     /// The description that the scope's `origin` returned.
     package let origin: any Sendable
 
-    /// Whether the observation has not ended. The observer that a mailbox, a path or a group has at
-    /// a source stays active while the last callback runs. For such an observer, the observation
-    /// that it feeds must not have ended, either (see `Observer.feed`).
+    /// Whether the observation has not ended. If its observer feeds another observation (see
+    /// `Observer.feed`), that observation must not have ended, either: a mailbox, a path or a group
+    /// may keep its observer at a source active until the last callback has returned.
     package var isActive: Bool { observer.isActive && observer.counted != nil }
 
     /// Whether the program made the observation. False if the library made it for another

@@ -40,11 +40,11 @@ extension ObservationToken {
     @discardableResult
     public func cancelAndWait() async -> WaitOutcome {
         if beginWaiting() { return .finished }
-        // If the system cannot start a thread for the library now, this task must ask again:
-        // perhaps no other thread does.
+        // If the system cannot start a thread for the library now, this task must ask again,
+        // because no other thread may do so.
         while mustAskAgain {
-            // A task of its own: the cancellation of the waiting task must not make this a busy
-            // loop.
+            // Another task sleeps: if the waiting task is cancelled, a sleep of its own would
+            // return at once, and this would be a busy loop.
             await Task { try? await Task.sleep(for: .milliseconds(2)) }.value
         }
         await withCheckedContinuation { continuation in

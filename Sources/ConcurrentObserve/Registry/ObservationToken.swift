@@ -178,6 +178,6 @@ extension ObservationToken {
     ///
     /// If the owner's own `deinit` calls this, the observations end with `.ownerDeleted`. (P13)
     ///
-    /// - Complexity: O(observers of the sources that have owner-bound ones).
+    /// - Complexity: O(*n*) in the observers of all sources that have owner-bound observers.
     public static func cancelAll(ownedBy owner: AnyObject) { OwnerWatch.removeAll(boundTo: owner) }
 }

@@ -22,8 +22,7 @@ extension Observer {
 
     /// Whether the observation has ended and its closure is destroyed.
     var isFinished: Bool {
-        // Acquire: pairs with the release in markFinished(); the destruction
-        // happens before.
+        // Acquire: pairs with the release in markFinished(); the destruction comes before it.
         ObserverMark(rawValue: mark.load(ordering: .acquiring)).contains(.finished)
     }
 
@@ -68,10 +67,10 @@ extension Observer {
 
     /// Marks the observer as one that receives no more events: see `ObserverMark.isCutOff`.
     func markCutOff() {
-        // Relaxed: the caller orders it. A path that has lost its root then calls
-        // `Observed.cut(at:)`, which holds off the publication of the last property; a commit that
-        // finds the cut comes after that. `RegistryCore.endLocked(_:_:)` executes a release fence.
-        // If the observation ends at the same moment and this bit is lost, the end has the same
+        // Relaxed: the two callers order it. A path that has lost its root next calls
+        // `Observed.cut(at:)`, which holds off publication: a commit that finds the cut also finds
+        // this bit. `RegistryCore.endLocked(_:_:)` next executes a release fence. If the
+        // observation ends at the same moment, its end may overwrite this bit; the end has the same
         // effect.
         mark.bitwiseOr(ObserverMark.isCutOff.rawValue, ordering: .relaxed)
     }
@@ -89,9 +88,9 @@ extension Observer {
         mark.bitwiseOr(ObserverMark.hasLibraryToken.rawValue, ordering: .relaxed)
     }
 
-    /// Whether the observer still receives events: its observation has not ended, and it is not cut
-    /// off. This is false on a thread whose commit has not reached the observer for one of these
-    /// reasons: see `markCutOff()`.
+    /// Whether the observer still receives events: its observation has not ended, and the observer
+    /// is not cut off. If a commit did not call the observer for one of these reasons, its thread
+    /// reads false here: see `markCutOff()`.
     var isReceiving: Bool { isMarkedActive && !knownMark.contains(.isCutOff) }
 
     /// Records in the mark that the observation has ended, and why. The caller must hold the core's
@@ -116,10 +115,10 @@ extension Observer {
 
     func markFinished() {
         if knownMark.contains(.ownerBound) { forgetOwner() }
-        // Release: pairs with the acquires in isFinished and markListeningLocked(). The later of
-        // this operation and the operation in markListeningLocked() sees the bit of the other. Only
-        // if there are listeners, the source's lock is taken to find them: otherwise the library's
-        // threads would contend for it with the source's threads.
+        // Release: pairs with the acquires in isFinished and markListeningLocked(). Of this
+        // operation and the operation in markListeningLocked(), the later one sees the bit that the
+        // earlier one has set. The source's lock is taken only if there are listeners: otherwise
+        // the library's threads would contend for it with the source's threads.
         let before = mark.bitwiseOr(ObserverMark.finished.rawValue, ordering: .releasing).oldValue
         if ObserverMark(rawValue: before).contains(.hasListeners) { notifyListeners() }
     }
@@ -161,8 +160,10 @@ extension Observer {
     typealias OnEnd = @Sendable (ObservationEnd) -> Void
 
     /// Registers `body`, which is called with the reason of the end when the closure has been
-    /// destroyed. If the closure is destroyed already, does not register `body`, and returns the
-    /// reason; otherwise returns nil.
+    /// destroyed.
+    ///
+    /// - Returns: Nil if `body` is registered. If the closure is destroyed already, `body` is not
+    ///   registered, and the result is the reason of the end.
     func whenFinished(_ body: @escaping OnEnd) -> ObservationEnd? {
         core.lock.withLock {
             let mark = markListeningLocked()
@@ -182,8 +183,8 @@ extension Observer {
     }
 
     /// Registers `body`, which is called when the closure has been destroyed, after all bodies that
-    /// were given before. If the closure is destroyed already, and no earlier body waits or runs,
-    /// calls `body` before the return.
+    /// were registered earlier. If the closure is destroyed already, and no earlier body waits or
+    /// runs, calls `body` before the return.
     func notifyInOrder(_ body: @escaping OnEnd) {
         let isNext = core.lock.withLock { () -> Bool in
             let isNext = markListeningLocked().contains(.finished) && !hasEarlierListeners

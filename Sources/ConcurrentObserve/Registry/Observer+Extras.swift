@@ -12,8 +12,8 @@ extension Observer {
         var onEnd: [OnEnd] = []
         /// Whether a thread is calling the listeners for the end of the observation.
         var isNotifying = false
-        /// The `DeliveryState` that the code in the folder Delivery keeps with the observation; nil
-        /// if the observer is inline.
+        /// The object that is kept with the observation: see `ObservationCompanion`; nil if there
+        /// is none.
         var companion: ObservationCompanion?
         /// The core of the observations that this observer feeds (see `Observer.feed`). It is the
         /// core of a path that begins at this source, of the observation behind a mailbox, or of
@@ -66,8 +66,8 @@ extension Observer {
         return extras
     }
 
-    /// The `DeliveryState` that the code in the folder Delivery keeps with the observation; nil if
-    /// the observer is inline.
+    /// The object that is kept with the observation: see `ObservationCompanion`; nil if there is
+    /// none.
     var companion: ObservationCompanion? {
         get { core.lock.withLock { extras?.companion } }
         set { core.lock.withLock { withExtrasLocked { $0.companion = newValue } } }
@@ -95,8 +95,10 @@ extension Observer {
 
     /// Registers `body`, which is called after the observation has ended. The thread that ends the
     /// observation calls `body` under no lock, before its own call returns. `body` must run no user
-    /// code and wait for nothing. An observation has at most one such `body`. Returns true; or
-    /// false, and registers nothing, if the observation has ended already. (P8)
+    /// code and wait for nothing. An observation has at most one such `body`. (P8)
+    ///
+    /// - Returns: False if the observation has ended already; then nothing is registered. Otherwise
+    ///   true.
     func atEnd(_ body: @escaping @Sendable () -> Void) -> Bool {
         core.lock.withLock {
             guard isMarkedActive else { return false }
@@ -144,9 +146,9 @@ extension Observer {
     /// Whether the observer belongs to a derived value.
     var isOfDerivedValue: Bool { knownMark.contains(.isOfDerivedValue) }
 
-    /// Returns the reason with which a removal of all observations of `owner` ends this one:
-    /// `.cancelled`, or `.ownerDeleted` if the owner's `deinit` has begun. Nil if the observation
-    /// has another owner, or none. The caller must hold the core's lock.
+    /// If `owner` owns this observation, returns the reason for ending it when all observations of
+    /// `owner` are removed: `.cancelled`, or `.ownerDeleted` if the owner's `deinit` has begun.
+    /// Otherwise returns nil. The caller must hold the core's lock.
     ///
     /// The caller must also hold `owner`, so that this function never releases the last reference
     /// to it.
@@ -155,9 +157,9 @@ extension Observer {
         return reference.object == nil ? .ownerDeleted : .cancelled
     }
 
-    /// Whether the observation had an owner that is dead. Also true if the observation had an owner
-    /// and has finished, because the reference to the owner is then released. The caller must hold
-    /// no lock, because the check may release the owner's last reference.
+    /// Whether the observation has an owner, and the owner is dead. Also true if the observation
+    /// had an owner and has finished, because the reference to the owner is then released. The
+    /// caller must hold no lock, because the check may release the owner's last reference.
     var hasLostOwner: Bool {
         let owner = core.lock.withLock { extras?.owner }
         return owner.map { $0.isDead } ?? knownMark.contains(.ownerBound)
@@ -175,10 +177,12 @@ internal class SourceWitness: @unchecked Sendable {
     func sourceIsGone() {}
 }
 
-/// An object that is kept with an observation, in addition to the observer's content. Its subclass
-/// is `DeliveryState`, in the folder Delivery.
+/// An object that is kept with an observation, in addition to the observer's content. The folder
+/// Delivery has the subclass `DeliveryState`, for observers with a mailbox. The folder Derivation
+/// has the subclass `FollowerCompanion`, for observers that a derived value has at other
+/// properties.
 @usableFromInline
 internal class ObservationCompanion: @unchecked Sendable {
-    // Unchecked: subclasses have constants only.
+    // Unchecked: subclasses say what they have.
     init() {}
 }

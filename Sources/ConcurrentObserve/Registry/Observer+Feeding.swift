@@ -2,12 +2,12 @@
 
 // Some observers are made by the library, and *feed* an observation that the user has made: they
 // pass events on to it. An observer is *removed* when a call, such as `cancelAllObservations()`,
-// ends the observations of its source. The fed observation is counted instead of the observers that
-// feed it, and ends when one of them is removed. (P8)
+// ends the observations of its source. A source counts the fed observation, and not the observers
+// that feed it. The fed observation ends when one of these observers is removed. (P8)
 
 extension Observer {
-    /// Connects this observer to the observations of another core. They end when this observer is
-    /// removed from its source, and are counted instead of it.
+    /// Makes this observer feed the observations of another core. These observations end when this
+    /// observer is removed from its source. The source counts them, and not this observer.
     ///
     /// Use it if all observations of that core are fed: those of a path that begins at this source,
     /// the observation behind a mailbox, or those of a group.
@@ -15,8 +15,9 @@ extension Observer {
         core.lock.withLock { withExtrasLocked { $0.dependents = dependents } }
     }
 
-    /// Connects this observer to one other observation, which ends when this observer is removed
-    /// from its source, and is counted instead of it.
+    /// Makes this observer feed `principal`, one other observation. That observation ends when this
+    /// observer is removed from its source. The source counts that observation, and not this
+    /// observer.
     ///
     /// Use it if the core of the fed observation has observations that are not fed, too. A two-way
     /// binding is an example: its observation is one of the left property's observations, and its
@@ -41,8 +42,8 @@ extension Observer {
     /// and after this observation has begun: a removal that came before that has ended only
     /// `feeder`. (P8)
     ///
-    /// The end of `feeder`'s source is not a removal. The fed observations handle that themselves.
-    /// (P12)
+    /// If the source of `feeder` has ended, this is not a removal: the fed observation handles the
+    /// end of the source itself. (P12)
     func endIfRemoved(_ feeder: Observer) {
         // Either this thread sees the mark, or the removal sees the connection: the cores' locks
         // order them.
@@ -63,8 +64,9 @@ extension Observer {
 // MARK: - Counting
 
 extension Observer {
-    /// The observation that is counted for a live observer: its own, or the observation that it
-    /// feeds. Nil if the fed observation has ended. The caller must hold no lock.
+    /// The observation that is counted for this observer, whose own observation has not ended: the
+    /// observation that it feeds, or, if it feeds none, its own. Nil if the fed observation has
+    /// ended. The caller must hold no lock.
     ///
     /// The fed observation may have ended before the observer that feeds it: the library ends the
     /// observer later, when it has destroyed the user's closure. (P8)

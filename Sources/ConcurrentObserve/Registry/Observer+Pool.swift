@@ -56,7 +56,7 @@ extension Observer {
     /// Counts the references that the table and the retirement will own, in one step. The
     /// registration, which must follow, counts the observer in the core.
     ///
-    /// - Returns: The first values of its mark and its home.
+    /// - Returns: The initial values of the observer's `mark` and `home`.
     @inline(__always)
     final func enterAhead(_ core: Unmanaged<RegistryCore>) -> (mark: ObserverMark, home: UInt) {
         retainUnshared(2)

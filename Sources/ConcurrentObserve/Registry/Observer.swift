@@ -18,8 +18,9 @@ import Synchronization
 /// therefore in their `Extras`.
 @safe @usableFromInline
 internal class Observer: Retirable, @unchecked Sendable {
-    // Unchecked: the core's lock guards `index` and the transitions of `mark`, except `finished`.
-    // `content` is written before publication, and destroyed once, by `finish()`.
+    // Unchecked: the core's lock guards `index`, and the changes of `mark`, except those that are
+    // atomic operations for one bit. `content` is written before publication, and destroyed once,
+    // by `finish()`.
 
     /// The raw value of the `ObserverMark`. A thread that walks a table loads it without the lock.
     @usableFromInline final let mark: Atomic<UInt32>
@@ -64,9 +65,9 @@ internal class Observer: Retirable, @unchecked Sendable {
     }
 
     /// The observer's mark. A caller that does not hold the core's lock may use only the bits that
-    /// never change.
+    /// no longer change.
     @usableFromInline final var knownMark: ObserverMark {
-        // Relaxed: constant, or written under the lock that the caller holds.
+        // Relaxed: the bits no longer change, or the caller holds the lock under which they change.
         ObserverMark(rawValue: mark.load(ordering: .relaxed))
     }
 
@@ -87,8 +88,8 @@ internal class Observer: Retirable, @unchecked Sendable {
 }
 
 extension Observer {
-    /// Counts a new observer in the core; or retains the core for it, if the source is gone.
-    /// Returns the first values of the observer's mark and home.
+    /// Counts a new observer in the core. If the source is gone, retains the core for the observer
+    /// instead. Returns the initial values of the observer's `mark` and `home`.
     static func enter(_ core: borrowing RegistryCore) -> (mark: ObserverMark, home: UInt) {
         // Safe: the caller holds the core. Afterwards either the `BiasedReferenceCount` has counted
         // the observer, or the core is retained here.

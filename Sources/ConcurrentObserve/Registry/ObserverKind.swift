@@ -35,8 +35,8 @@ extension ObserverKind where Content: ~Copyable {
 
 /// An object as the content of an observer.
 ///
-/// It has the size of a closure, and its reference is where a closure has its context. The end of
-/// an observation therefore releases both in the same way.
+/// It has the size of a closure, and its reference is in the place where a closure has its context.
+/// An object and a closure are therefore released in the same way when an observation ends.
 @usableFromInline
 internal struct HeldObject<Object: AnyObject>: ~Copyable {
     private let unused: UInt = 0
@@ -87,7 +87,7 @@ extension LentObserver where Content: ~Copyable {
 }
 
 /// The low bits of the word that has the address of the callbacks' table (`ObserverList.head`).
-/// They say which other observers a source may have.
+/// They say which other observers a source may have, and whether that table is large.
 ///
 /// They are written under the lock of the source's `RegistryCore`, and read without it. A reader
 /// sees the hint for an observer whose registration happened before. It may miss an observer that

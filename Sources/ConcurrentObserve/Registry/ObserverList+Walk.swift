@@ -30,8 +30,9 @@ extension ObserverList {
     }
 
     /// Calls `call` with the closure of every observer that is live when the walk reaches it. Reads
-    /// nothing from the observers themselves. There are two loops: the loop without fences need not
-    /// check at every observer whether to execute one, nor keep a register for that.
+    /// nothing from the observers themselves. There are two loops, with fences and without. The
+    /// loop without fences therefore need not check at every observer whether to execute a fence,
+    /// and needs no register for that check.
     @inlinable @inline(__always)
     internal borrowing func walkClosures(_ call: (borrowing LentClosure) -> Void) {
         unsafe withPinnedTable(of: .callbacks) { contents, frame in

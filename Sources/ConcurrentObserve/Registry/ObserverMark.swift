@@ -2,8 +2,8 @@
 
 import ConcurrentObservePlatform
 
-/// Says whether an observation has ended and how, and has flags of its observer. It is one word,
-/// which a thread that walks a table loads without the core's lock.
+/// Says whether an observation has ended, and for which reason. Also has flags of its observer. It
+/// is one word: a thread that walks a table loads it without the core's lock.
 @usableFromInline
 internal struct ObserverMark: OptionSet, Sendable {
     @usableFromInline let rawValue: UInt32

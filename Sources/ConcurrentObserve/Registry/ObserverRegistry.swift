@@ -9,8 +9,8 @@
 //
 // The main types. Begin with `ObserverList.swift`, then read `ObserverList+Walk.swift`.
 // - `ObserverRegistry`: a source of events that have no current value.
-// - `ObserverList`: two words in a source: the head, with the first table's address and hints, and
-//   the core's address.
+// - `ObserverList`: two words in a source: the head (the address of the callbacks' table, with
+//   hints), and the core's address.
 // - `RegistryCore`: the lock, the tables and the counts. It may outlive its source.
 // - `ObserverTable`: the entries of one list. It grows at its end, and is replaced when it is full.
 // - `ObserverKind`: one of a source's three lists, and the type of what its observers hold.
@@ -116,7 +116,7 @@ extension ObserverRegistry {
     }
 
     /// Puts `event` into the mailboxes, and calls every observer with it. This function is out of
-    /// line, so that a delivery without mailboxes keeps nothing for the steps after the walk.
+    /// line, so that a delivery without mailboxes need not keep anything for steps after the walk.
     @inline(never)
     private func deliverWithMailboxes(_ event: Event) {
         observers.enqueue(event)
@@ -144,8 +144,8 @@ extension ObserverRegistry: ObservationSource {
     /// The number of observations that have not ended. Ends observations whose owners are dead.
     /// (P13)
     ///
-    /// - Complexity: O(1), and O(*n*) in the observers that are not inline; O(*n*) with owner-bound
-    ///   observers.
+    /// - Complexity: O(*n*) in the observers that are not inline. With owner-bound observers,
+    ///   O(*n*) in all observers.
     public var observationCount: Int { observers.existingCore?.count ?? 0 }
 
     /// Ends every observation, as if each was cancelled. (P8)

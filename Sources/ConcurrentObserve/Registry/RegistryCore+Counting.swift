@@ -11,8 +11,8 @@ extension RegistryCore {
         if flagged <= 1 { publishHeadLocked() }
     }
 
-    /// Counts that an observation, whose observer has this mark, has ended in `table`. Returns true
-    /// if the observations of so many entries have ended that the reclamation thread should replace
+    /// Counts that an observation in `table` has ended. Its observer has this mark. Returns true if
+    /// the observations of so many entries have ended that the reclamation thread should replace
     /// the table.
     @inline(__always)
     func forget(_ mark: ObserverMark, in table: ObserverTable) -> Bool {
@@ -73,9 +73,10 @@ extension RegistryCore {
         return isFed ? Set(counted.map(\.address)).count : counted.count
     }
 
-    /// The observation that is counted instead of an observer that feeds the observations of this
-    /// core: a live observation of this core, or the observation that it feeds in turn. Nil if
-    /// there is none. Ends observations whose owners are dead. (P13)
+    /// If an observer of another source feeds the observations of this core, this is the
+    /// observation that its source counts in place of the observer: a live observation of this
+    /// core, or, if this observation feeds another one, the other one. Nil if there is none. Ends
+    /// observations whose owners are dead. (P13)
     var countedAsFed: Observer? {
         sweepOwners()
         for observer in liveObservers() {

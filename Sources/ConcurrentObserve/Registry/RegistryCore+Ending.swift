@@ -4,12 +4,13 @@ import ConcurrentObservePlatform
 import Synchronization
 
 // Every end of an observation (by its canceller, a removal, its source or its owner) takes place
-// here. The mark and the entry change under the lock. The caller performs the rest outside it.
+// here. The mark and the entry change under the lock. The caller does the remaining work outside
+// the lock.
 extension RegistryCore {
     /// Ends one observation. (P8)
     ///
-    /// - Returns: The work that the caller must do under no lock. The caller must also retire or
-    ///   destroy the closure.
+    /// - Returns: The work that the caller must do under no lock. In addition, the caller must
+    ///   retire the observer, or destroy its closure.
     /// - Complexity: O(1). Needs no memory.
     func end(_ observer: Observer, _ reason: ObservationEnd) -> DeferredEnds {
         lock.withLock {
@@ -124,8 +125,8 @@ extension RegistryCore {
         removeAll { observer in isChosen(observer) ? observer.endIfBoundLocked(to: owner) : nil }
     }
 
-    /// Ends the observations with this owner that observers of this source feed: the observations
-    /// of groups. (P8)
+    /// Ends the observations of `owner` that are fed by an observer of this source. These are
+    /// observations of groups. (P8)
     private func removeAllFed(boundTo owner: AnyObject, where isChosen: (Observer) -> Bool) {
         for observer in liveObservers(where: { isChosen($0) && $0.extras?.dependents != nil }) {
             observer.dependents?.removeAll(boundTo: owner)

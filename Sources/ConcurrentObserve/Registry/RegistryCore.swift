@@ -36,8 +36,8 @@ import Synchronization
     /// observers that were live after the last sweep, or `smallestSweepInterval` if that is larger.
     /// A sweep therefore costs each registration only O(1).
     var sweepInterval = smallestSweepInterval
-    /// The first of the removals that are not complete: the observations that their observers feed
-    /// may not have ended yet. See `EndedFeeders`. `lock` guards it.
+    /// The first in the list of removals that are not complete; nil if there is none. See
+    /// `EndedFeeders`. `lock` guards it.
     var endings: EndedFeeders?
 
     /// Whether the core is handed to the reclamation thread, because the observations of many
@@ -76,7 +76,7 @@ import Synchronization
         settle(attach(observer))
     }
 
-    /// The work that remains after a registration, and that must be done under no lock.
+    /// The work that remains after a registration. It must be done under no lock.
     @usableFromInline
     struct DeferredActions {
         fileprivate let replaced: ObserverTable?

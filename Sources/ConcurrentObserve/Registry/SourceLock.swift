@@ -2,10 +2,10 @@
 
 import ConcurrentObservePlatform
 
-/// The lock of one source's observations (`RegistryCore`), or of other shared state: a mailbox, a
-/// sequence, an actor's deliveries, a combination, a derived value, its links or its keeper, an
-/// agreement, or a `VersionOrder`. Code that is compiled into other modules can use it, unlike
-/// `Lock`.
+/// A lock for the observations of one source (`RegistryCore`), or for other shared state: a
+/// mailbox, a sequence, an actor's deliveries, a combination, a derived value, its links or its
+/// keeper, an agreement, or a `VersionOrder`. Code that is compiled into other modules can use it,
+/// unlike `Lock`.
 @usableFromInline
 internal struct SourceLock: ~Copyable, Sendable {
     private let lock = Lock()
@@ -15,10 +15,12 @@ internal struct SourceLock: ~Copyable, Sendable {
 
     /// Runs `body` while no other thread is inside a `withLock` of this lock.
     ///
-    /// No other `SourceLock` may be taken inside, with two exceptions: inside the lock of a derived
-    /// value or of a combination, the locks of its observations and of their mailboxes; inside the
-    /// lock of a `VersionOrder`, the locks of mailboxes. This lock may be taken inside the lock of
-    /// a property's changes.
+    /// A thread that holds one `SourceLock` takes no other, with two exceptions:
+    /// - Inside the lock of a derived value or of a combination, it may take the locks of its
+    ///   observations and of their mailboxes.
+    /// - Inside the lock of a `VersionOrder`, it may take the locks of mailboxes.
+    ///
+    /// A `SourceLock` may be taken inside a property's `MutationLock`.
     @inlinable @inline(__always)
     borrowing func withLock<Result: ~Copyable>(_ body: () -> Result) -> Result {
         acquire()

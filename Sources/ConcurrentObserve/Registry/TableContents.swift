@@ -3,7 +3,7 @@
 import ConcurrentObservePlatform
 public import Synchronization
 
-/// The memory of a table that walks over it read, in one block: the number of entries,
+/// The part of a table that walks read, in one block of memory: the number of entries,
 /// `latestStart`, and the entries.
 @usableFromInline
 internal struct TableContents: ~Copyable {
@@ -76,8 +76,8 @@ extension TableEntry {
             .takeUnretainedValue()
     }
 
-    /// Whether the entry has, or had, the observer at `address`. The caller must hold the core's
-    /// lock.
+    /// Whether the entry has, or had, the observer whose address is `other`. The caller must hold
+    /// the core's lock.
     func isOf(observerAt other: UInt) -> Bool {
         // Relaxed: under the lock.
         word.load(ordering: .relaxed) & ~Mark.all == other
