@@ -8,8 +8,8 @@ extension ConcurrentObserveDiagnostics {
     /// First it ends observations whose owners are dead. A callback that is still running keeps its
     /// own closure and table, so the drain waits for it.
     ///
-    /// - Parameter deadline: The latest time at which the call returns; nil for no limit. The
-    ///   system's clock measures it, since the system wakes the thread.
+    /// - Parameter deadline: The latest time at which the call returns; nil for no limit. It is a
+    ///   time of the system's clock, because the system wakes the thread.
     /// - Returns: `.finished`, `.timedOut` at the deadline, or, inside a callback, `.deferred` at
     ///   once.
     @available(*, noasync, message: "it blocks the thread: call it from a thread of your own")

@@ -10,9 +10,9 @@ package struct InspectedSource: Sendable {
     /// Identifies the source among the results of one call of `all(from:)`.
     package let id: UInt
     package let kind: Kind
-    /// The label of the observation, or an empty string.
+    /// The label of the source, or an empty string.
     package let label: String
-    /// The type of the values or events; nil if no observation of the source was recorded.
+    /// The type of the values or events; nil if no live observation of the source was recorded.
     package let type: (any Sendable.Type)?
     package let observers: [InspectedObserver]
 }
@@ -24,29 +24,31 @@ package struct InspectedObserver: Sendable {
         case mailbox(place: String, DeliveryCounts)
         /// A binding, which sets the target.
         case binding
-        /// A part of the target, which is a path, a group or a derived value.
+        /// The observer belongs to the target, which is a path, a group or a derived value.
         case part
-        /// The observed property is the last one of a path that begins at another property.
+        /// The observer belongs to a path that begins at another property. The observed property is
+        /// the last one of the path.
         case pathEnd
     }
 
     package let kind: Kind
-    /// The label, or an empty string.
+    /// The label of the observation, or an empty string.
     package let label: String
-    /// The source that changes because of the observed one; nil for a callback or a mailbox.
+    /// The `id` of the source that changes because of the observed source. Nil for a callback, a
+    /// mailbox and the end of a path.
     package let target: UInt?
-    /// The record that the process's observation scope made of this observation; nil if it made
-    /// none.
+    /// The record that the process's observation scope made of this observation. Nil if it made
+    /// none, and always nil for a part and for the end of a path.
     package let made: MadeObservation?
 }
 
 extension InspectedSource {
-    /// Returns the given sources, and all sources that change because of them. The function
-    /// examines one source after another, so the result may mix moments. It ends observations whose
-    /// owners are dead. (P13)
+    /// Returns the given sources, and all sources that change because of them. Leaves out a source
+    /// that has no observers, unless it is the target of a returned observer. Examines one source
+    /// after another, so the result may mix moments. Ends observations whose owners are dead. (P13)
     ///
-    /// - Parameter sources: The sources to begin with; nil stands for those that have a label, and
-    ///   those whose observation the process's scope has recorded.
+    /// - Parameter sources: The sources to begin with. Nil stands for all sources that have a
+    ///   label, and all sources of which the process's scope has recorded an observation.
     /// - Complexity: O(sources and observers).
     package static func all(from sources: [any ObservationSource]?) -> [InspectedSource] {
         ThreadRecord.withUserCode {
@@ -57,15 +59,15 @@ extension InspectedSource {
     }
 }
 
-/// Walks once over the graph of observations. It is a class, because a thread of the library
-/// releases the objects in `kept`, and until then an object must own them.
+/// Walks once over the graph of observations. It is a class, because a `DeferredAction` releases
+/// the objects in `kept`, and needs an object for which it does this.
 private final class InspectionLook {
     private let made: [UInt: MadeObservation]
     private var waiting: [(core: RegistryCore, kind: InspectedSource.Kind?)] = []
     private var seen: Set<UInt> = []
     private var found: [InspectedSource] = []
-    /// Objects of the observations. Releasing the last reference to such an object runs user code,
-    /// so the calling thread must not do it. (P5)
+    /// Objects of the observations. Releasing the last reference to such an object may run user
+    /// code, so the calling thread must not do it. (P5)
     private var kept: [AnyObject] = []
 
     init() {
@@ -223,7 +225,7 @@ extension Observer.Extras {
 
 /// A source from which an `InspectionLook` can begin.
 private protocol InspectableSource {
-    /// The core that keeps the source's observers; nil if the source has never had an observer.
+    /// The core that keeps the source's observers; nil if there is none yet.
     var inspectedCore: RegistryCore? { get }
 }
 

@@ -4,7 +4,7 @@ extension ConcurrentObserveDiagnostics {
     /// Returns the callbacks that have been seen running for at least `age`, the oldest first. Use
     /// it for warnings about stuck callbacks.
     ///
-    /// An age is real time. It counts from the moment at which the library first saw the callback.
+    /// An age is real time, measured from the moment at which the library first saw the callback.
     /// The library checks which callbacks run when this or `current()` is called, while something
     /// waits to be reclaimed, and otherwise once a second on its reclamation thread. These checks
     /// cost callbacks and notifications nothing. Any thread, also inside a callback; never waits

@@ -72,8 +72,8 @@ internal class AttachmentClaim: @unchecked Sendable {
     @usableFromInline
     init() {}
 
-    /// Marks the observer as attached, and returns the result of `make`. Traps if the observer was
-    /// attached before, or after `close(mayBeOpen:)`.
+    /// Marks the observer as attached, and returns the result of `make`. Traps if the observer is
+    /// attached already, or if `close(mayBeOpen:)` was called.
     final func claim<Attached>(_ make: () -> Attached) -> Attached {
         // Relaxed: a thread that finds another state traps, and uses nothing that it finds.
         let found = state.exchange(State.attaching, ordering: .relaxed)
@@ -89,11 +89,11 @@ internal class AttachmentClaim: @unchecked Sendable {
     ///
     /// - Parameter mayBeOpen: True if the source is gone, so that the observer need not be
     ///   attached.
-    /// - Returns: True if the observer is attached. Traps if another thread is just attaching it,
-    ///   and if the claim is closed already. Unless `mayBeOpen`, also traps if the observer is not
-    ///   attached.
+    /// - Returns: Whether the observer is attached. If it is not, the call traps unless `mayBeOpen`
+    ///   is true. It also traps if another thread is just attaching the observer, or if the claim
+    ///   is closed already.
     final func close(mayBeOpen: Bool) -> Bool {
-        // Acquire: pairs with the release in claim(_:): what was made is seen.
+        // Acquire: pairs with the release in claim(_:), so the caller sees what that call made.
         switch state.exchange(State.closed, ordering: .acquiring) {
         case State.attached: return true
         case State.open where mayBeOpen: return false

@@ -38,18 +38,22 @@ extension Observer {
 /// The scope is passed as an argument to the links of paths and derived values. It cannot be passed
 /// to the closures of observers: they belong to the program, and take only a `Change`. The thread's
 /// record therefore has the innermost scope, in `ThreadRecord.delivery`, and the closures of the
-/// library (of bindings, groups and paths) find it there. A callback may change another property:
+/// library (of bindings, groups and paths) find it there. If a callback changes another property,
 /// the scope in the record does not match that change.
 ///
-/// A thread has a scope in three cases. It delivers a change of a binding, or the change of a path,
-/// a group or a derived value that was made from one. It delivers a path's change to a binding,
-/// with the versions `shown`. Or its commit calls observers under the locks of the members
-/// (`commit`). The scope is on the thread's stack.
+/// A thread has a scope in three cases:
+/// 1. It delivers a change that a binding made, or a change of a path, a group or a derived value
+///    that such a change caused.
+/// 2. It delivers a path's change to a binding. Then `shown` has the versions.
+/// 3. Its commit calls observers under the locks of the members. Then `commit` refers to the
+///    commit.
+///
+/// The scope is on the thread's stack.
 @safe @usableFromInline
 internal struct DeliveryScope {
     let source: SourceIdentity
     let version: UInt64
-    /// Whether the change carries the value that the binding of `step` has made.
+    /// Whether the change carries the value that the binding of `step` made.
     private(set) var keepsValue = true
     /// Whether a group or a derived value made the change: its value depends on more than the
     /// value that the binding has made.
@@ -178,10 +182,10 @@ extension DeliveryScope {
 /// The version of a property that a change of a path shows. It has a link to the versions of the
 /// properties before that property on the path.
 ///
-/// A path numbers its changes itself, and any thread may deliver them. Neither the number nor the
-/// thread therefore says from which versions of its properties a path has made a change. A list of
-/// `ShownVersion` objects does. If a binding of the path leads back to one of the properties, it
-/// learns from the list which version it would replace. If the property has a later version by
+/// A path numbers its changes itself, and any thread may deliver them. Therefore neither the number
+/// nor the thread shows from which versions of its properties the path made a change. A list of
+/// `ShownVersion` objects shows this. If a binding of the path leads back to one of the properties,
+/// it finds in the list which version it would replace. If the property has a later version by
 /// then, the binding does not change the property. (P3)
 internal final class ShownVersion: Sendable {
     /// The property's core. It is retained, so that a later property at the same address is not

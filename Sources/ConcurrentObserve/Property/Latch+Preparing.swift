@@ -2,14 +2,16 @@
 
 import Synchronization
 
-// A commit changes several latches as one. First it prepares each: the next words are in the spare
-// slot, the version has a mark, and `owner` names the thread. Then that thread's `CommitDecision`
-// is made, which changes all of them. Then each is settled: its version is the next one, without a
-// mark.
+// A commit changes several latches at once, in three steps:
+// 1. It prepares each latch: it stores the next words in the spare slot, its thread in `owner`, and
+//    a mark in the version.
+// 2. It makes the `CommitDecision` of its thread. This changes all the latches at once.
+// 3. It settles each latch: it stores the next version, without the mark.
 //
-// A prepared version occurs once in a latch's life, and each is settled. If the word is still the
-// same after a reader has loaded the committer and its decision, both therefore belong to this
-// commit. (Models/Transaction.pml)
+// A latch has each prepared version only once, and every prepared version is settled. A reader
+// loads the version's word, then the committer and its decision, and then the word again. If the
+// word is still the same, the committer and the decision belong to this commit.
+// (Models/Transaction.pml)
 
 extension Latch {
     @inlinable @inline(__always)
@@ -58,9 +60,9 @@ extension Latch {
     /// commit has decided, otherwise the present version. The result is right only if `version`
     /// still holds `word` afterwards. Returns nil if `version` no longer holds `word`.
     private borrowing func resolve(_ word: UInt64) -> UInt64? {
-        // Relaxed: the acquire that has loaded `word` pairs with the release in prepare(_:by:),
-        // before which this was stored. Without its lowest bit, which says that the thread has
-        // prepared, it is the address of the thread's record.
+        // Relaxed: the acquire that has loaded `word` pairs with the release in prepare(_:by:), and
+        // the committer was stored before that release. Its lowest bit says that the thread has
+        // prepared; the other bits are the address of the thread's record.
         let committer = owner.load(ordering: .relaxed)
         if committer & 1 == 0 { return nil }
         let version = word & ~Self.preparedMark

@@ -14,8 +14,8 @@ public import Synchronization
 /// Models?", MSPC 2012.)
 @usableFromInline
 internal struct Latch: ~Copyable, Sendable {
-    /// The number of changes so far. The highest bit says that a commit has prepared the next one:
-    /// see `resolve(_:)`.
+    /// The number of changes so far. If the highest bit is set, a commit has prepared the next
+    /// change: see `resolve(_:)`.
     @usableFromInline let version: Atomic<UInt64>
     /// The address of a thread's record, or 0. If the lowest bit is clear, the thread runs the body
     /// of a `modify` or of a commit under the writer's lock. If the lowest bit is set, the thread's
@@ -65,7 +65,7 @@ internal struct Latch: ~Copyable, Sendable {
     }
 
     /// Returns the words in the slot of `version`. They belong together only if the version is
-    /// still the same afterwards. If `firstOnly`, the second word is left out.
+    /// still the same afterwards. If `firstOnly` is true, the second word is not loaded.
     ///
     /// The function loads both slots and takes one of them. They lie side by side, so this is
     /// faster than a branch, or than a computed address.

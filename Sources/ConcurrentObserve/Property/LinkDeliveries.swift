@@ -27,7 +27,7 @@ internal class LinkFollower: @unchecked Sendable {
 /// leads through now.
 ///
 /// First all paths that lead through the property are relinked. Then the observers of these paths
-/// are called, and then those of the property. If a callback of any of these observers blocks, it
+/// are called, and then those of the property. A callback of one of these observers that blocks
 /// therefore never delays the relinking of a path. (P7)
 @usableFromInline
 internal struct LinkDeliveries: ~Copyable {

@@ -5,8 +5,8 @@ import Synchronization
 
 /// The lock under which the changes of one property are made, one after the other. (P2, P5)
 ///
-/// The library holds it for a few instructions. The body of a `modify` or of a commit holds it
-/// until the body returns: no other user code runs under a lock of the library. Registrations and
+/// The library holds it for a few instructions. A thread also holds it while it runs the body of a
+/// `modify` or of a commit. No other user code runs under a lock of the library. Registrations and
 /// ends of observations use another lock, `RegistryCore.lock`, so that observations can end at any
 /// time.
 ///
@@ -112,14 +112,15 @@ extension MutationLock {
         if bodyLock.isHeld { clearModifierLocked(modifier) }
     }
 
-    /// Waits for the registrations that began while the body ran. Until then the body counts as
-    /// running: a registration that loads `modifier` now is one of them, and need not try again.
+    /// Waits for the registrations that began while the body ran. Until they have ended, the body
+    /// counts as running: a registration that loads `modifier` in this time holds off publication,
+    /// too, and need not try again.
     @inline(never)
     private borrowing func clearModifierLocked(_ modifier: borrowing Atomic<UInt>) {
         // Safe: records are never freed.
         unsafe setModifier(ThreadRecord.current, modifier)
-        // Relaxed: `bodyLock` orders it for a registration that finds it here; the caller, who
-        // still has the lock, publishes nothing before it.
+        // Relaxed: `bodyLock` orders this store for a registration that takes `bodyLock` later. The
+        // caller still holds `lock`, and publishes nothing before this store.
         bodyLock.withLock { modifier.store(0, ordering: .relaxed) }
     }
 }
@@ -150,7 +151,7 @@ extension MutationLock {
         }
         // Relaxed: a hint; the load below decides.
         guard Latch.isModifier(modifier.load(ordering: .relaxed)), bodyLock.tryLock() else { return nil }
-        // Each registration executes a barrier of its own: since the last one a body may have
+        // Each registration executes its own barrier: since the last barrier, a body may have
         // ended, and its thread may have found `bodyLock` free. Pairs with light(fenced:) in
         // clearModifier().
         AsymmetricBarrier.heavy()

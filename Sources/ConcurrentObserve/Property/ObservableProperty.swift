@@ -2,9 +2,9 @@
 
 /// A value that numbers its changes and can be observed.
 ///
-/// `Observed`, `WeakObserved`, ``ReadOnly``, ``Path``, ``Group`` and ``PropertyList`` adopt it.
-/// Every form of observing is written once, as an extension of it: code that takes
-/// `some ObservableProperty<Int>` works with all of them.
+/// `Observed`, `WeakObserved`, `Derived`, ``ReadOnly``, ``Path``, ``Group`` and ``PropertyList``
+/// adopt it. Every form of observing is an extension of this protocol, so code that takes `some
+/// ObservableProperty<Int>` works with all these types.
 ///
 /// ```swift
 /// func log(_ property: some ObservableProperty<Int>) -> ObservationToken {
@@ -13,8 +13,9 @@
 /// let tokens = [log(car.mileage), log(car.property(\.engine.rpm))]
 /// ```
 ///
-/// A type of yours adopts it by passing `attach` on to a property that it has: for example a view
-/// that shows a model's property under another name, or that adds members.
+/// A type of yours can adopt it, too: its `attach` passes the observer on to a property that the
+/// type has. An example is a view that shows a model's property under another name, or that adds
+/// members.
 public protocol ObservableProperty<Value>: Sendable {
     /// The type of the value. Each observer receives a copy.
     associatedtype Value: Sendable
@@ -33,13 +34,14 @@ public protocol ObservableProperty<Value>: Sendable {
     ///
     /// Your implementation passes `observer` to `attach` of one property, once, before it returns.
     /// It may do this on another thread. It returns the token that this property's `attach`
-    /// returns. To show another value than the property has, observe a `map` or a `Derived` of the
-    /// property. A constant passes the observer to ``PropertyObserver/attach(toConstant:)``.
+    /// returns. If your type shows another value than the property has, pass the observer to a
+    /// `map` or a `Derived` of the property. A constant passes the observer to
+    /// ``PropertyObserver/attach(toConstant:)``.
     ///
     /// Attaching an observer twice traps if it has a mailbox, or if it belongs to an iterator or to
     /// a member of a group. In other cases the observer's closure is attached twice, and called
-    /// twice for each change. An observation ends when its own token is released, whatever token
-    /// this method returns.
+    /// twice for each change. An observation ends when the token that the property's `attach`
+    /// returned is released, even if your method returns another token.
     ///
     /// - Parameter observer: The observer that `observe`, or a method like it, has made.
     /// - Returns: The token that keeps the observation going.

@@ -40,8 +40,8 @@ extension Observed {
     }
 
     /// Delivers a change to all kinds of observers: paths and derived values, mailboxes, closures.
-    /// This function is out of line, so that a delivery only to closures keeps nothing for later
-    /// steps.
+    /// This function is out of line, so that a delivery only to closures need not keep anything for
+    /// later steps.
     @inlinable @inline(never)
     internal func deliverToAllKinds(_ change: Change<Value>) {
         let hasMailboxes = observers.mayHaveMailboxes

@@ -20,8 +20,9 @@ extension Observed {
     /// `body` runs under the lock that all changes of this property take, so it should be short:
     /// other writers wait for it. Readers and registrations do not wait, and see the earlier value.
     /// `body` may read any property, end observations, and observe other properties. It must not
-    /// observe this property, nor change any: that traps. ``Group/commit(_:)`` changes several
-    /// properties together. If `body` throws, nothing is changed and no observer is called. (P5)
+    /// observe this property, and must not change any property: both trap. ``Group/commit(_:)``
+    /// changes several properties together. If `body` throws, nothing is changed and no observer is
+    /// called. (P5)
     ///
     /// If `body` edits a string or a collection in place, as `modify { $0.append(item) }` does, the
     /// first edit copies it, since readers and the change's `old` keep the earlier value. If `body`
@@ -44,8 +45,8 @@ extension Observed {
         } catch {
             mutation.leaveBody(cell.latch.owner)
             mutation.release()
-            // Not earlier: what the body has left in the draft may run user code when it is
-            // destroyed. (P5)
+            // The draft is destroyed only now, under no lock, because its destruction may run user
+            // code. (P5)
             withExtendedLifetime(draft) {}
             throw error
         }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// # Property: a value that any thread reads, and what a change of it sets off
+// # Property: a value that any thread can read, and the steps of a change
 //
 // This room (folder) keeps values that are read without waiting, makes the changes of each property
 // one after the other, with the versions 1, 2, 3, …, and calls the observers after each change. It
@@ -11,7 +11,7 @@
 // - `Observed`: a property. It has an `ObserverList`, a `MutationLock` and a `ValueCell`.
 // - `ObservableProperty`: the protocol of all properties. A type is observed through its `attach`.
 // - `PropertyObserver`: says what to call, with which options, and whether inline or by a mailbox.
-// - `Change`: an observer receives one: the reason, the old and the new value, and the version.
+// - `Change`: a delivery to an observer: the reason, the old and the new value, and the version.
 // - `ValueCell`: reads, pins and replaces the value.
 // - `Latch`: two slots of two words, and the version, which says which slot is the present one.
 // - `ValueEncoding`: how a value becomes two words: its bits, or the address of its box.
@@ -22,12 +22,12 @@
 // 1. `init` encodes the value into the latch, with version 0. There is no core until the first
 //    observer, unless the property has a label.
 // 2. A read takes no lock. `loadWithWord` loads the version with acquire, the words of its slot,
-//    and after a fence the version again. If that is another one, or a commit has prepared the
-//    next, `loadAgain` repeats this. If the value is in a box, `ValueCell.readPinned` stores the
-//    box's address in a hazard pointer, executes the light barrier, and compares the version.
+//    and after a fence the version again. If the version has changed, or a commit has prepared the
+//    next one, `loadAgain` repeats this. If the value is in a box, `ValueCell.readPinned` stores
+//    the box's address in a hazard pointer, executes the light barrier, and compares the version.
 //    `ValueCell.protect` does the same on the slow path, and to lend a value.
 // 3. `attach` registers an observer while `withPublicationHeld` lets no thread publish a change.
-//    `since` notes the present version: the observer receives every later one. (P4)
+//    `since` stores the present version: the observer receives every later version. (P4)
 // 4. `change(to:)` makes the prior deliveries that observers asked for, and encodes the value.
 //    Under the mutation lock it calls `commitLocked`. There `Latch.publish` stores the words in
 //    the other slot, then the version with release. `enqueueLocked` puts the change into the
@@ -66,16 +66,17 @@
 /// ```
 ///
 /// Every member may be used from any thread, also inside a callback. Readers never wait, neither
-/// for writers nor for the body of a `modify`. Changes are made one at a time and numbered 1, 2, 3,
-/// … (P2); observers are called afterwards, under no lock, on the thread that made the change, and
-/// may be called on several threads at once.
+/// for writers nor for the body of a `modify`. Changes are made one at a time, and are numbered 1,
+/// 2, 3, … (P2) After each change, the thread that made it calls the observers, under no lock.
+/// Observers may be called on several threads at once.
 ///
 /// Values of up to 16 bytes that are nothing but bits (`BitwiseCopyable`: integers, floating-point
 /// numbers, small structs and enums of them) are kept in the property itself. Any other value is in
 /// a box on the heap, and each change takes another box. A replaced value is destroyed when its
-/// last reader has finished. If that may run code of yours, a thread of the library destroys the
-/// value. Strings, arrays, sets, dictionaries and optionals of these and of bits run none: the
-/// thread that replaces such a value destroys it, and recycles its box. (P5, P14)
+/// last reader has finished. If the destruction may run code of yours, a thread of the library
+/// destroys the value. The destruction of a string, and of an array, set, dictionary or optional of
+/// strings or of bits, runs no such code: in most cases the thread that replaces such a value also
+/// destroys it, and recycles its box. (P5, P14)
 public final class Observed<Value: Sendable>: Sendable {
     @usableFromInline internal let observers = ObserverList()
     @usableFromInline internal let mutation = MutationLock()
@@ -118,12 +119,12 @@ extension Observed {
     /// before it returns.
     ///
     /// `property.value += 1` is a read and then a change. It loses changes that other threads make
-    /// in between: use `modify`.
+    /// in between. Use `modify` instead.
     ///
-    /// Reading copies the value. Copying a longer string, a collection, an object or a struct of
-    /// such counts references, and threads that copy the same value contend for the count.
-    /// ``value(_:)`` copies one part of the value, and ``withValue(_:)`` lends it: neither counts
-    /// the value's own references.
+    /// Reading copies the value. If the value is or contains a longer string, a collection or an
+    /// object, a copy counts references, and threads that copy the same value contend for the
+    /// counts. ``value(_:)`` copies only one part of the value, and ``withValue(_:)`` lends the
+    /// value: neither counts the references of the whole value.
     ///
     /// Setting waits for other changes of this property, including the bodies of `modify` and of
     /// commits. It traps in the body of any `modify` or commit. (P5)
@@ -145,8 +146,8 @@ extension Observed {
 
     /// A copy of one part of the present value: `limits.value(\.perMinute)`. Never waits.
     ///
-    /// It counts no reference of the value itself. Threads that read parts of it therefore do not
-    /// contend, unlike threads that copy it.
+    /// It counts no reference of the whole value. Threads that read parts of a value therefore do
+    /// not contend, unlike threads that copy the value.
     ///
     /// - Parameter part: A stored property of the value. A computed property works, too: its code
     ///   runs as if inside a callback.

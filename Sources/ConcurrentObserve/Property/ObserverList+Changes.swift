@@ -54,8 +54,9 @@ extension ObserverList {
         }
     }
 
-    /// Makes a prior delivery to the observers that asked for it: first to the mailboxes, then to
-    /// the inline callbacks, then the serial deliveries run. The caller must hold no lock.
+    /// Makes a prior delivery to the observers that asked for it. First the mailboxes receive it,
+    /// then the inline callbacks are called, then the serial deliveries run. The caller must hold
+    /// no lock.
     @inlinable @inline(__always)
     internal borrowing func deliverPrior<Value>(_ change: Change<Value>) {
         let hasMailboxes = mayHaveMailboxes

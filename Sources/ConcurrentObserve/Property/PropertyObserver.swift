@@ -95,8 +95,9 @@ extension PropertyObserver {
 
 extension PropertyObserver {
     /// Returns an observer that leaves out a change if `areEqual` returns true for the value that
-    /// the observer received last and the new value. Returns nil if this observer receives all
-    /// changes: the `old` value of each change is then the value that it received last.
+    /// the observer received last and the new value. Returns nil if this observer is inline, or if
+    /// its mailbox drops no change. Such an observer needs no wrapper: the `old` value of each
+    /// change is the value that the observer received last.
     ///
     /// `areEqual` need not be transitive. A value that was left out is therefore never compared
     /// with a later value.

@@ -88,9 +88,9 @@ public struct _RemovingDuplicates<Base: ObservableProperty>: ObservableProperty 
         return { observer in attach(observer.pulledBack(isComparing: true, Self.kept)) }
     }
 
-    /// Returns the change, or nil if its values are equal. Its old value equals the value that this
-    /// observation received last: if changes were dropped before it, it has the old value of the
-    /// first dropped change.
+    /// Returns the change, or nil if its values are equal. The change's old value equals the value
+    /// that this observation received last: if changes were dropped before this change, its old
+    /// value is the old value of the first dropped change.
     @Sendable
     private static func kept(_ change: Change<Base.Value>) -> Change<Base.Value>? {
         if change.reason == .valueChanged, let old = change.old, old == change.new { return nil }
@@ -102,8 +102,8 @@ extension ObservableProperty where Value: Equatable {
     /// Returns a view of the property that leaves out changes to an equal value.
     ///
     /// A change is left out if its new value equals the value that this observation received last.
-    /// If `Buffering` has dropped changes, that value is not the value directly before the change;
-    /// `change.old` has it. (P3)
+    /// If `Buffering` has dropped changes, the property had other values since then. `change.old`
+    /// always has the value that was received last. (P3)
     ///
     /// The two values of each change are compared with their own `==`, where the observer is
     /// called: under no lock. (P5) The initial delivery and prior deliveries are never left out.

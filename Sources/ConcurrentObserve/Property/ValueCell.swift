@@ -26,7 +26,8 @@ internal struct ValueCell<Value: Sendable>: ~Copyable, Sendable {
         Encoding.discard(latch.load().words)
     }
 
-    /// Returns the words that stand for `value`. If they need a box, it is a new one.
+    /// Returns the words that stand for `value`. If the value is not stored as its own bits, takes
+    /// a box for it.
     @inlinable @inline(__always)
     borrowing func encode(_ value: Value) -> Latch.Words {
         // Relaxed: the mark is the second word of both slots from the start, and never changes.
@@ -133,16 +134,16 @@ extension ValueCell {
         }
     }
 
-    /// Whether the pin protects the box whose address was loaded together with `word`: other
-    /// threads could see the pin before the box was retired.
+    /// Whether the pin protects the box whose address was loaded together with `word`. It does if
+    /// other threads could see the pin before the box was retired.
     ///
     /// The result is also right if a commit has prepared the version, whichever slot was read: no
     /// box is retired before the commit has settled the version.
     @inlinable @inline(__always)
     borrowing func isPinned(_ word: UInt64) -> Bool {
-        // Relaxed: after the pin, by the light barrier. The thread that releases the box publishes
-        // its successor before it executes the heavy one, and then scans: either the load sees the
-        // successor, or the scan sees the pin.
+        // Relaxed: the light barrier orders it after the store of the pin. Before the thread that
+        // releases the box executes the heavy barrier and scans, the box's successor was published:
+        // either this load sees the successor, or the scan sees the pin.
         return latch.version.load(ordering: .relaxed) == word
     }
 }

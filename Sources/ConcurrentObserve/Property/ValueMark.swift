@@ -4,9 +4,9 @@
 /// for all values. The mark says how a replaced box is destroyed.
 ///
 /// The mark is the address of a `ValueWeigher` class if the destruction of a value runs no user
-/// code. The thread that replaces such a value destroys it, or the reclamation thread; a deinit
-/// thread destroys a large one. It is 0 if the destruction may run user code: then a deinit thread
-/// destroys the value. (P5)
+/// code. The thread that replaces such a value, or the reclamation thread, then destroys the value;
+/// a deinit thread destroys it if it is large. The mark is 0 if the destruction may run user code:
+/// then a deinit thread destroys the value. (P5)
 ///
 /// The mark is also 0 for values that are bits. `ValueBox.retire` does not read the mark of such
 /// values.
@@ -25,8 +25,8 @@ internal enum ValueMark {
         return unsafe UInt(bitPattern: unsafeBitCast(standard.weigher, to: Int.self))
     }
 
-    /// Whether the destruction of a value of the type runs no user code: the values are bits, or a
-    /// string, or an array, set, dictionary or optional of such.
+    /// Whether the destruction of a value of the type runs no user code. This is true for bits and
+    /// strings, and for arrays, sets, dictionaries and optionals of them.
     static func isInert<Value>(_ type: Value.Type) -> Bool {
         _isPOD(type) || (type as? any StandardValue.Type)?.isInert ?? false
     }
@@ -35,7 +35,8 @@ internal enum ValueMark {
     /// references. Returns nil if the destruction of the value may run user code.
     static func weight(of mark: UInt, at address: UInt) -> Int? {
         if mark == 0 { return nil }
-        // Safe: a mark other than 0 is the address of such a class, whose values the caller has.
+        // Safe: a mark other than 0 is the address of a `ValueWeigher` class, made for the type of
+        // the caller's value.
         let weigher = unsafe unsafeBitCast(mark, to: ValueWeigher.Type.self)
         return unsafe weigher.weight(at: UnsafeRawPointer(bitPattern: address).unsafelyUnwrapped)
     }

@@ -20,8 +20,8 @@ public protocol WeaklyObservable: AnyObject, Sendable {
 /// nil. (P12)
 ///
 /// Swift destroys what an object stores after the object's `deinit` has run, on the thread that
-/// released the last reference. The lifetime ends at that moment. It cannot be copied, so only the
-/// object has it, and it never ends later.
+/// released the last reference. The lifetime ends at that moment. It cannot be copied: only the
+/// object has it, so it never ends later than the object.
 ///
 /// The releasing thread makes the weak properties nil one after the other, and calls the observers
 /// of each. A callback that blocks delays this thread, and with it the object's other weak
@@ -59,8 +59,8 @@ internal struct WeakBox<Referent: WeaklyObservable>: Sendable {
     /// All copies of a box share the token, so the observation ends with the last copy, or before.
     private let watch: ObservationToken?
 
-    /// Makes a box that refers to an object, or a nil box. It does not observe the object's death
-    /// yet.
+    /// Makes a box that refers to `referent`, or to no object if `referent` is nil. The box does
+    /// not observe the object's death yet.
     init(_ referent: Referent?) {
         self.referent = referent
         watch = referent.map { ObservationToken($0.lifetime.makeObserver()) }

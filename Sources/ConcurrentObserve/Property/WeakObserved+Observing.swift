@@ -27,7 +27,7 @@ extension WeakObserved: ObservableProperty {
 
     /// Makes an observer of the weak references that the property stores. It looks up the referents
     /// of each change, and passes them to `observer`. If `observer` compares no values, a commit
-    /// may call the result under its locks: looking up a referent runs no user code, and the
+    /// may call the new observer under its locks: looking up a referent runs no user code, and the
     /// combination keeps the referent.
     internal static func seen(_ observer: PropertyObserver<Referent?>) -> PropertyObserver<WeakBox<Referent>> {
         let see: @Sendable (Change<WeakBox<Referent>>) -> Change<Referent?> = observer.seeing()

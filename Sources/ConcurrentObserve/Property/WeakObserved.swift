@@ -2,8 +2,8 @@
 
 import Synchronization
 
-/// A reference that any thread may read and change, that does not keep its referent alive, and that
-/// delivers every change to its observers, the referent's death included.
+/// A reference that any thread may read and change, and that does not keep its referent alive. It
+/// delivers every change to its observers. The referent's death is such a change.
 ///
 /// The referent adopts `WeaklyObservable`, which takes one line. The property belongs in a `let` of
 /// a class that is `Sendable`:
@@ -22,18 +22,19 @@ import Synchronization
 /// ```
 ///
 /// Every member may be used from any thread, also inside a callback, and readers never wait.
-/// Changes are made one at a time and numbered 1, 2, 3, … (P2); observers are called afterwards,
-/// under no lock, on the thread that made the change, and may be called on several threads at once.
+/// Changes are made one at a time, and are numbered 1, 2, 3, … (P2) After each change, the thread
+/// that made it calls the observers, under no lock. Observers may be called on several threads at
+/// once.
 ///
 /// From the moment at which the referent's `deinit` begins, the property reads as nil. When the
 /// `deinit` has returned, the property becomes nil, unless it refers to something else by then.
-/// This is one change, with a version of its own. The thread where the referent dies calls the
-/// observers before the release that ended the referent returns, while the rest of what the
-/// referent stored is being destroyed. If that release is in the body of a `modify` or a commit, a
-/// thread of the library makes the change. (P5, P12)
+/// This is one change, with a version of its own. The thread that released the referent's last
+/// reference makes the change and calls the observers, before that release returns. The stored
+/// properties of the referent are being destroyed at that time. If the release is in the body of a
+/// `modify` or a commit, a thread of the library makes the change instead. (P5, P12)
 ///
 /// A thread that reads or receives the referent holds it, and may release its last reference. Then
-/// the referent's `deinit`, and what that sets off, run on this thread, under no lock. (P5)
+/// the referent's `deinit`, and the callbacks that follow, run on this thread, under no lock. (P5)
 public final class WeakObserved<Referent: WeaklyObservable>: Sendable {
     internal let storage: Observed<WeakBox<Referent>>
 
@@ -107,8 +108,8 @@ extension Observed {
 extension WeakObserved {
     /// Sets the property and returns the replaced referent. No other change comes in between. (P2)
     ///
-    /// - Returns: The object to which the property referred before; nil if it has died by the
-    ///   return.
+    /// - Returns: The object to which the property referred before. Nil if there was none, or if it
+    ///   has died.
     @discardableResult
     public func exchange(_ newValue: Referent?) -> Referent? { replace(by: newValue).referent }
 
