@@ -69,8 +69,8 @@ extension UnsafeMutablePointer<ThreadRecord> {
     /// more frames when the thread nests as deep for the first time.
     ///
     /// A callback that calls itself endlessly reaches this function again and again. Therefore the
-    /// function traps when the stack is nearly used up, while the rest is enough for the message.
-    /// (P6)
+    /// function traps when the stack is nearly used up. The rest of the stack is then enough for
+    /// the message. (P6)
     @usableFromInline @inline(never)
     func deepFrame(_ index: Int) -> UnsafeMutablePointer<Frame> {
         if CurrentThread.stackIsNearlyUsedUp {

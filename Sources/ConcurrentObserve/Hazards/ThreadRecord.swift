@@ -121,16 +121,16 @@ internal struct ThreadRecord: ~Copyable {
     /// holds the pass lock of the `ReclamationThread` writes it.
     let takenCount = Atomic<UInt>(0)
 
-    /// The number of observations that began on this record's threads, minus the number of those
-    /// that ended on them. Only the owner writes it.
+    /// The number of observations that began on this record's threads, minus the number of
+    /// observations that ended on them. Only the owner writes it.
     let liveObservers = Atomic<Int>(0)
 
     /// The number of events that were dropped on this record's threads, for any observer. Only the
     /// owner writes it.
     let droppedCount = Atomic<UInt>(0)
 
-    /// The number of events that were sent on this record's threads, minus the number of those that
-    /// were received or dropped on them. Only the owner writes it.
+    /// The number of events that were sent on this record's threads, minus the number of events
+    /// that were received or dropped on them. Only the owner writes it.
     let pendingCount = Atomic<Int>(0)
 
     /// The number of frames inside the record. Passes that nest no deeper need no allocation. (P15)

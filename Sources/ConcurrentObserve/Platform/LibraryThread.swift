@@ -11,9 +11,9 @@ import Synchronization
 ///
 /// If the system permits it, such a thread does not inherit the scheduling class, the priority and
 /// the processors of the thread that starts it: it has those of an ordinary thread of the process.
-/// A real-time thread that ends an observation therefore does not make users' deinitialisers
-/// real-time. And a thread of the class for idle times does not move the reclamation of the whole
-/// process to idle times.
+/// Therefore users' deinitialisers do not become real-time if a real-time thread ends an
+/// observation. And the reclamation of the whole process does not get the lowest class if a thread
+/// of that class starts it.
 package enum LibraryThread {
     /// Starts a thread that runs `body`.
     ///

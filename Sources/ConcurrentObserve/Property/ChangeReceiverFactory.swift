@@ -8,9 +8,9 @@ internal typealias ChangeReceiver<Value: Sendable> = EventReceiver<Change<Value>
 
 /// Makes the mailbox of one observation.
 ///
-/// `pulledBack` makes a second factory, for a property of other values, from this factory. All
-/// factories that come from one factory in this way belong to one observation. Only one of them
-/// makes the mailbox, once.
+/// `pulledBack` makes another factory from this factory, for a property of other values. All
+/// factories that were made from one factory belong to one observation. Only one of them makes the
+/// mailbox, once.
 @usableFromInline
 internal class ChangeReceiverFactory<Value: Sendable>: AttachmentClaim, @unchecked Sendable {
     // Unchecked: subclasses have constants, and what one thread writes before the observation

@@ -89,8 +89,8 @@ internal struct Latch: ~Copyable, Sendable {
         return (words, version)
     }
 
-    /// Returns the present words, the version that they belong to, and the word that `version` held
-    /// (it may have the mark of a prepared version). `ValueCell.isPinned(_:)` needs that last word.
+    /// Returns the present words and their version. Also returns the word that `version` held,
+    /// which may have the mark of a prepared version: `ValueCell.isPinned(_:)` needs this word.
     @inlinable @inline(__always)
     borrowing func loadWithWord(firstOnly: Bool) -> (words: Words, version: UInt64, word: UInt64) {
         let (words, before) = loadUnchecked(firstOnly: firstOnly)

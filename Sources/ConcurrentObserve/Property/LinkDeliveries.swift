@@ -27,8 +27,8 @@ internal class LinkFollower: @unchecked Sendable {
 /// leads through now.
 ///
 /// First all paths that lead through the property are relinked. Then the observers of these paths
-/// are called, and then those of the property. A callback of one of these observers that blocks
-/// therefore never delays the relinking of a path. (P7)
+/// are called, and then the observers of the property. A callback that blocks therefore never
+/// delays the relinking of a path. (P7)
 @usableFromInline
 internal struct LinkDeliveries: ~Copyable {
     /// The scope of the property's change. Nil if the change has no scope, or if other threads or a

@@ -192,8 +192,8 @@ extension MutationLock {
     /// that includes it. (P5)
     @usableFromInline
     borrowing func trapInsideBody(_ purpose: Purpose, _ modifier: borrowing Atomic<UInt>) {
-        // Safe: the address is compared, not followed. Relaxed: it is this thread's record only if
-        // this thread has stored it.
+        // Safe: the address is compared, not followed. Relaxed: the word is this thread's record
+        // only if this thread has stored it.
         guard unsafe modifier.load(ordering: .relaxed) == UInt(bitPattern: ThreadRecord.current) else { return }
         switch purpose {
         case .set:

@@ -23,7 +23,7 @@ public struct ObservationOptions: OptionSet, Sendable {
     public static let prior = ObservationOptions(rawValue: 2)
 }
 
-/// The options of an observer: those that a user can give, and those of the library.
+/// The options of an observer: the options that a user can give, and the library's own.
 ///
 /// A raw value of `ObservationOptions` never sets the library's bits.
 @usableFromInline
@@ -35,7 +35,7 @@ internal struct ObserverOptions: OptionSet, Sendable {
     @_transparent @usableFromInline
     init(rawValue: UInt8) { self.rawValue = rawValue }
 
-    /// Makes the options from those that a user has given.
+    /// Makes the options from the options that a user has given.
     @inlinable
     init(_ options: ObservationOptions) {
         self.init(rawValue: options.rawValue & (ObserverOptions.initial.rawValue | ObserverOptions.prior.rawValue))

@@ -123,9 +123,9 @@ extension Change {
 }
 
 extension Observed: ObservationSource {
-    /// The number of observations of this property that have not ended, including those of paths
-    /// that begin with it and of groups that have it as a member. Ends observations whose owners
-    /// have died. (P8, P13)
+    /// The number of observations of this property that have not ended. Observations of paths that
+    /// begin with the property, and of groups that contain it, are included. Ends observations
+    /// whose owners have died. (P8, P13)
     ///
     /// A path from another object that leads through or to the property counts as an observation of
     /// its root, and not here. An observed derived value counts once, however many observers it
@@ -138,15 +138,14 @@ extension Observed: ObservationSource {
         return core.observationCount { !$0.isForeign || $0.isOfDerivedValue }
     }
 
-    /// Ends every observation of this property, of groups that have it as a member, and of paths
-    /// that begin with it, as if each was cancelled. Any thread, also inside a callback; never
-    /// waits. (P8)
+    /// Ends every observation of this property, of groups that contain it, and of paths that begin
+    /// with it, as if each was cancelled. Any thread, also inside a callback; never waits. (P8)
     ///
     /// - Complexity: O(*n*).
     public func cancelAllObservations() { observers.existingCore?.removeAll { $0.isForeign ? nil : .cancelled } }
 
-    /// Ends every observation that was registered with `owner`, of this property and of groups that
-    /// have it as a member, as if each was cancelled. (P8)
+    /// Ends the observations of this property, and of groups that contain it, that were registered
+    /// with `owner`. Each ends as if it was cancelled. (P8)
     ///
     /// - Complexity: O(*n*).
     public func cancelAllObservations(ownedBy owner: AnyObject) {
@@ -155,22 +154,21 @@ extension Observed: ObservationSource {
 }
 
 extension WeakObserved: ObservationSource {
-    /// The number of observations of this property that have not ended, including those of paths
-    /// that begin with it and of groups that have it as a member. Ends observations whose owners
-    /// have died. (P8, P13)
+    /// The number of observations of this property that have not ended. Observations of paths that
+    /// begin with the property, and of groups that contain it, are included. Ends observations
+    /// whose owners have died. (P8, P13)
     ///
     /// - Complexity: O(*n*) on average.
     public var observationCount: Int { storage.observationCount }
 
-    /// Ends every observation of this property, of groups that have it as a member, and of paths
-    /// that begin with it, as if each was cancelled. Any thread, also inside a callback; never
-    /// waits. (P8)
+    /// Ends every observation of this property, of groups that contain it, and of paths that begin
+    /// with it, as if each was cancelled. Any thread, also inside a callback; never waits. (P8)
     ///
     /// - Complexity: O(*n*).
     public func cancelAllObservations() { storage.cancelAllObservations() }
 
-    /// Ends every observation that was registered with `owner`, of this property and of groups that
-    /// have it as a member, as if each was cancelled. (P8)
+    /// Ends the observations of this property, and of groups that contain it, that were registered
+    /// with `owner`. Each ends as if it was cancelled. (P8)
     ///
     /// - Complexity: O(*n*).
     public func cancelAllObservations(ownedBy owner: AnyObject) { storage.cancelAllObservations(ownedBy: owner) }

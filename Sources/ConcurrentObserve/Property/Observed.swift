@@ -2,10 +2,10 @@
 
 // # Property: a value that any thread can read, and the steps of a change
 //
-// This room (folder) keeps values that are read without waiting, makes the changes of each property
-// one after the other, with the versions 1, 2, 3, …, and calls the observers after each change. It
-// uses Registry for the observers, and Reclamation for the replaced values. P1 to P25 are the
-// promises of the article Contract.
+// This room (folder) keeps values that are read without waiting. It makes the changes of each
+// property one after the other, with the versions 1, 2, 3, …, and calls the observers after each
+// change. It uses Registry for the observers, and Reclamation for the replaced values. P1 to P25
+// are the promises of the article Contract.
 //
 // The main types. Begin with this file, then read `Observed+Changing.swift`.
 // - `Observed`: a property. It has an `ObserverList`, a `MutationLock` and a `ValueCell`.

@@ -42,9 +42,9 @@ extension ObserverList {
         }
     }
 
-    /// Calls the inline observers that are marked `isCombined`: those of combinations (properties
-    /// that are observed together), and those of paths of several steps. The caller must hold the
-    /// property's mutation lock. (P21)
+    /// Calls the inline observers that are marked `isCombined`. They belong to combinations
+    /// (properties that are observed together), or to paths of several steps. The caller must hold
+    /// the property's mutation lock. (P21)
     @inline(never)
     internal borrowing func deliverToCombinations<Value>(_ change: Change<Value>, of version: UInt64) {
         let lent = LentChange(change)

@@ -7,9 +7,9 @@ public import Synchronization
 /// time replaces it.
 ///
 /// The latch holds the value's bits, or the address of its box. A thread that follows an address
-/// pins the box first, by a hazard pointer: it stores the address and then checks whether the
-/// version is still the one that it has loaded. A replaced box is retired. (Michael, "Hazard
-/// Pointers: Safe Memory Reclamation for Lock-Free Objects", IEEE TPDS 15(6), 2004.)
+/// pins the box first, by a hazard pointer: it stores the address, and then checks whether the
+/// loaded version is still the present one. A replaced box is retired. (Michael, "Hazard Pointers:
+/// Safe Memory Reclamation for Lock-Free Objects", IEEE TPDS 15(6), 2004.)
 @usableFromInline
 internal struct ValueCell<Value: Sendable>: ~Copyable, Sendable {
     @usableFromInline typealias Encoding = ValueEncoding<Value>

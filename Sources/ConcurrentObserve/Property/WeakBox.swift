@@ -19,7 +19,7 @@ public protocol WeaklyObservable: AnyObject, Sendable {
 /// The lifetime of one object. When it ends, the weak properties that refer to the object become
 /// nil. (P12)
 ///
-/// Swift destroys what an object stores after the object's `deinit` has run, on the thread that
+/// Swift destroys the stored properties of an object after its `deinit` has run, on the thread that
 /// released the last reference. The lifetime ends at that moment. It cannot be copied: only the
 /// object has it, so it never ends later than the object.
 ///

@@ -62,7 +62,7 @@ internal final class SeenReferents: Sendable {
             let referent = old.referent
             return referent == nil && !old.isNone && !wasNil(before: change.version) ? .none : .some(referent)
         }
-        // Relaxed: what is stored here is used only for the next version, or if the changes come in
+        // Relaxed: the stored word is used only for the next version, or if the changes come in
         // order.
         last.store(change.version << 1 | (new == nil ? 1 : 0), ordering: .relaxed)
         return Change<Referent?>(change.reason, old, new, change.version, commitNumber: change.commitNumber)

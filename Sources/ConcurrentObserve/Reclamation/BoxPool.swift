@@ -18,12 +18,12 @@ import Synchronization
 /// emptied before it is kept, so no value waits here to be destroyed. (P14, P16)
 ///
 /// A box may be reused for another value at the same address. No reader takes the new value for the
-/// old one. A reader follows an address only while it pins the box, and only if the version in
-/// which it found the address is still the present one after the pin is visible. No version is used
-/// twice. Two cases are possible. If the box was not retired before the pin, the scan that precedes
-/// its reuse sees the pin. Otherwise the reader finds another version, and loads again without
-/// following the address. A pin that was set for an earlier use of the box only delays its next
-/// reuse, until that reader has checked the version.
+/// old one. A reader finds an address together with a version, and pins the box. It follows the
+/// address only if that version is still the present one after the pin is visible. No version is
+/// used twice. Two cases are possible. If the box was not retired before the pin, the scan that
+/// precedes its reuse sees the pin. Otherwise the reader finds another version, and loads again
+/// without following the address. A pin that was set for an earlier use of the box only delays its
+/// next reuse, until that reader has checked the version.
 @safe internal struct BoxPool: ~Copyable {
     /// A count that the owner increments when it begins to use the lists, and when it ends. The
     /// count is odd while the owner uses them. Only the owner writes it.

@@ -45,9 +45,10 @@ public struct ConcurrentObserveDiagnostics: Sendable {
     /// `largestMailboxes(_:)` reports which mailboxes have the most.
     public let pendingEvents: Int
 
-    /// The highest `pendingEvents` so far. The library checks when these diagnostics are read, when
-    /// something is reclaimed, when a large mailbox has grown by another 1,024 events, and once a
-    /// second on its reclamation thread while that thread has nothing to reclaim.
+    /// The highest `pendingEvents` so far. The library checks the number when these diagnostics are
+    /// read, when something is reclaimed, and when a large mailbox has grown by another 1,024
+    /// events. While its reclamation thread has nothing to reclaim, that thread checks once a
+    /// second.
     public let peakPendingEvents: Int
 
     /// The number of grace periods that the library has waited for since the process began. Without

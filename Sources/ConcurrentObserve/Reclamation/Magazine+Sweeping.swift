@@ -67,8 +67,8 @@ extension ReclamationThread {
 
 // MARK: - Counts
 
-/// Counts references, for the diagnostics: those that threads have put into magazines and rings,
-/// and those that the owners of magazines have released or handed over.
+/// Counts references for the diagnostics: references that were put into magazines and rings, and
+/// references that the owners of magazines released or handed over.
 internal enum MagazineCounts {
     /// Returns how many references the owners of all magazines have released or handed over. The
     /// caller must call this first, and then count the retired references: `put()`, and the retired

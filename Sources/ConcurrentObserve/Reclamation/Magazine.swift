@@ -235,7 +235,8 @@ extension Magazine {
         finished(count)
     }
 
-    /// The number of references at which the owner releases them before it puts in another one.
+    /// The number of references in a full magazine. The owner releases them before it puts in
+    /// another reference.
     private static var limit: UInt {
         return capacity
     }

@@ -2,7 +2,7 @@
 
 import Synchronization
 
-/// Shows other threads whether one thread sleeps, so that they signal it only then.
+/// Shows whether a thread sleeps. Other threads signal it only then.
 ///
 /// The thread announces that it parks, looks for work once more, and only then sleeps. A thread
 /// that brings work publishes the work first, and then reads whether the other thread is parked.

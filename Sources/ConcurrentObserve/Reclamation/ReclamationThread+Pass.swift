@@ -59,8 +59,8 @@ extension ReclamationThread {
         }
     }
 
-    /// Takes the items of all threads, runs the tasks among them, and sorts the rest. The caller
-    /// must hold the pass lock.
+    /// Takes the items of all threads, runs the tasks among them, and sorts the other items. The
+    /// caller must hold the pass lock.
     private func takeRetired(_ batch: Batch) -> SortedItems {
         var sorted = SortedItems()
         forEachRetired { sorted.append($0) }

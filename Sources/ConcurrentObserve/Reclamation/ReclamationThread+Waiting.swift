@@ -38,8 +38,8 @@ extension ReclamationThread {
 
     /// Waits until everything that was retired before the call is reclaimed.
     ///
-    /// - Returns: `finished`; or `timedOut` if the deadline came first. Inside a callback it
-    ///   returns `deferred` at once.
+    /// - Returns: `finished`, or `timedOut` if the deadline came first. Inside a callback,
+    ///   `deferred`, at once.
     func drain(until deadline: ContinuousClock.Instant?) -> WaitOutcome {
         if ThreadRecord.isInsideCallback { return .deferred }
         // Relaxed, both: see sweepMagazinesLocked(into:).

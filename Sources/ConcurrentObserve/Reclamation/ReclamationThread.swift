@@ -28,9 +28,11 @@
 //    `held`, for the next pass. Such an item delays no other item.
 // 7. The pass reclaims the items that run no user code. `DeinitThreads.enqueue` takes over the
 //    others, and `DeinitThreads.run` reclaims them under no lock. `RetiredItem.release` then
-//    releases the reference, or recycles an observer. A thread releases a full magazine itself:
-//    `Magazine.release` claims the references, executes the heavy barrier, and scans. It releases
-//    each reference whose object is not pinned, and retires each of the others as an item.
+//    releases the reference, or recycles an observer.
+//
+// A thread releases a full magazine itself: `Magazine.release` claims the references, executes the
+// heavy barrier, and scans. It releases each reference whose object is not pinned, and retires each
+// of the others as an item.
 //
 // P1 to P25 are the promises of the article Contract. Every part of the room obeys these rules:
 // - The room runs user code under no lock, in no read section, and in no reclamation pass. (P5)

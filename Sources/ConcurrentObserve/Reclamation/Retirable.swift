@@ -59,11 +59,12 @@ internal class Retirable: @unchecked Sendable {
     }
 }
 
-/// A retired item; or a retired reference that is in no item, and whose release runs user code. The
-/// holder of this value owns one reference to the item or to the object. Copying this value does
-/// not retain, so only one copy may release that reference.
+/// Either a retired item, or a retired reference that is in no item and whose release runs user
+/// code. The holder of this value owns one reference to the item or to the object. Copying this
+/// value does not retain, so only one copy may release that reference.
 @safe internal struct RetiredItem {
-    /// The address of the item; or the address of the object, with the lowest bit set.
+    /// For an item, its address. For a reference, the address of the object, with the lowest bit
+    /// set.
     private let word: UInt
 
     /// Makes a value from an item, and takes over the caller's reference to it.

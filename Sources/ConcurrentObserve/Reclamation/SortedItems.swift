@@ -61,7 +61,7 @@ internal struct SortedItems {
         latest = SourceItems(sourceAddress: source)
     }
 
-    /// Takes out the items of `observers`, those of `latest` included.
+    /// Takes out all items of `observers` and of `latest`.
     mutating func takeObservers() -> [SourceItems] {
         beginObservers(of: 0)
         defer { observers = [] }

@@ -71,8 +71,8 @@ extension CallbackForm {
     ///
     /// - Parameter runsNoUserCode: True if neither `transform` nor this form's closure runs user
     ///   code. Then the closure checks whether the observation has ended before it calls
-    ///   `transform`, not after. It therefore never drops an event that `transform` has made, and
-    ///   may be called where user code, such as the deinitialiser of an event, must not run.
+    ///   `transform`, and not afterwards. It therefore never drops an event that `transform` has
+    ///   made. So no user code runs in it, not even the deinitialiser of an event.
     func pulledBack<Other>(
         runsNoUserCode: Bool = false,
         _ transform: @escaping @Sendable (Other) -> Event?

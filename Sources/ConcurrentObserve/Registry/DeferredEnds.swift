@@ -19,9 +19,10 @@ internal struct DeferredEnds {
     /// observer, the list is empty, because the caller retires that observer itself.
     private var observers = RetiredList()
 
-    /// Whether the observations that the ended observers feed also end: those of paths that begin
-    /// at this source, those behind mailboxes, and those of groups. If the source is gone, these
-    /// observations end by themselves, after they have delivered their remaining events. (P12)
+    /// Whether the observations that the ended observers feed also end. These are observations of
+    /// groups, observations of paths that begin at this source, and observations behind mailboxes.
+    /// If the source is gone, they end by themselves, after they have delivered their remaining
+    /// events. (P12)
     private var endsDependents = false
 
     /// The ended observers that feed other observations. They include such observers of concurrent

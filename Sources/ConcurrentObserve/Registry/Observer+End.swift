@@ -130,8 +130,8 @@ extension Observer {
         withExtendedLifetime(owner) {}
     }
 
-    /// Calls the listeners for the end, and those that are added during the calls, in their order.
-    /// The observation must have finished. Only one thread at a time calls listeners.
+    /// Calls the listeners for the end, in their order, including listeners that are added during
+    /// the calls. The observation must have finished. Only one thread at a time calls listeners.
     func notifyListeners() {
         // Constant: the observation has ended before the call.
         let end = knownMark.end

@@ -9,8 +9,8 @@ extension Observer {
     /// Makes this observer feed the observations of another core. These observations end when this
     /// observer is removed from its source. The source counts them, and not this observer.
     ///
-    /// Use it if all observations of that core are fed: those of a path that begins at this source,
-    /// the observation behind a mailbox, or those of a group.
+    /// Use it if all observations of that core are fed: the observations of a path that begins at
+    /// this source, the observations of a group, or the observation behind a mailbox.
     func feed(_ dependents: RegistryCore) {
         core.lock.withLock { withExtrasLocked { $0.dependents = dependents } }
     }
@@ -20,8 +20,8 @@ extension Observer {
     /// observer.
     ///
     /// Use it if the core of the fed observation has observations that are not fed, too. A two-way
-    /// binding is an example: its observation is one of the left property's observations, and its
-    /// observer of the right property feeds it.
+    /// binding is an example: its observation is one of the left property's observations, and is
+    /// fed by the binding's observer of the right property.
     func feed(_ principal: Observer) {
         core.lock.withLock { withExtrasLocked { $0.principal = principal } }
     }
@@ -64,9 +64,9 @@ extension Observer {
 // MARK: - Counting
 
 extension Observer {
-    /// The observation that is counted for this observer, whose own observation has not ended: the
-    /// observation that it feeds, or, if it feeds none, its own. Nil if the fed observation has
-    /// ended. The caller must hold no lock.
+    /// The observation that the source counts for this observer, which must be live. If the
+    /// observer feeds another observation, this is the fed observation, or nil if that has ended.
+    /// Otherwise it is the observer's own observation. The caller must hold no lock.
     ///
     /// The fed observation may have ended before the observer that feeds it: the library ends the
     /// observer later, when it has destroyed the user's closure. (P8)

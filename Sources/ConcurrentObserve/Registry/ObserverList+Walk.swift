@@ -12,7 +12,8 @@ extension ObserverList {
     /// to the store of `pin`. The walk itself, and all user code, comes after it. Once `pin` is
     /// stored, the table and its observers stay allocated. Once `current` is stored, the observer's
     /// closure stays alive if the mark is still active. The article Protocol and memory model
-    /// describes the orderings. Where no fence is needed, they only restrain the compiler.
+    /// describes the orderings. Where no fence is needed, these orderings only restrain the
+    /// compiler.
     ///
     /// - Complexity: O(*n*) in the entries of the table. At least half of them are live, except
     ///   after recent cancellations.

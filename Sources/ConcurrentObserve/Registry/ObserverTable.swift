@@ -5,8 +5,8 @@ import Synchronization
 /// The observers of one list of a source, in the order of registration. A notification walks over
 /// its entries. The source's `RegistryCore`, called the core below, has the current tables.
 ///
-/// A table only grows at its end. An entry has the observer's address and its closure. When the
-/// observation has ended, the entry keeps the address, with a bit set, because the table owns a
+/// A table only grows at its end. An entry has the observer's address and its closure. When an
+/// observation ends, its entry keeps the address, and a bit of the entry is set. The table owns a
 /// reference to every observer that it ever contained, and releases all of them when it is freed.
 /// Entries are not reused: a full table is replaced.
 @safe internal final class ObserverTable: Retirable, @unchecked Sendable {

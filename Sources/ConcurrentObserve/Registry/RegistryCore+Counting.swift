@@ -73,9 +73,9 @@ extension RegistryCore {
         return isFed ? Set(counted.map(\.address)).count : counted.count
     }
 
-    /// If an observer of another source feeds the observations of this core, this is the
-    /// observation that its source counts in place of the observer: a live observation of this
-    /// core, or, if this observation feeds another one, the other one. Nil if there is none. Ends
+    /// The observation that another source counts in place of its observer, which feeds the
+    /// observations of this core. It is a live observation of this core; if that observation feeds
+    /// a further observation, it is the further observation. Nil if there is none. Ends
     /// observations whose owners are dead. (P13)
     var countedAsFed: Observer? {
         sweepOwners()

@@ -116,8 +116,8 @@ extension RegistryCore {
         ends.perform(in: self)
     }
 
-    /// Ends the observations that were registered with `owner`, including those of groups that
-    /// contain the source. The caller must hold `owner`. (P8, P13)
+    /// Ends the observations that were registered with `owner`, including observations of groups
+    /// that contain the source. The caller must hold `owner`. (P8, P13)
     func removeAll(boundTo owner: AnyObject, where isChosen: (Observer) -> Bool = { _ in true }) {
         // This comes first: if another removal ends an observer at the same time, that observer is
         // not live any more, and the second step takes over the observations that it feeds.

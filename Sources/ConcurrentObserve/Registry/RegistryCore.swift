@@ -194,7 +194,8 @@ import Synchronization
         return max(capacity, min(table.capacity * 2, Self.mostRoomForChurn))
     }
 
-    /// Counts the end of the source. Its memory is about to be freed, and no other thread has it.
+    /// Counts the end of the source, whose memory is about to be freed. No other thread has the
+    /// source.
     ///
     /// - Returns: True if the caller must release the reference that the source shares with its
     ///   observers.
