@@ -24,8 +24,9 @@ public struct Change<Value: Sendable>: Sendable {
     public let reason: ChangeReason
 
     /// The value before the change. If a buffering policy dropped earlier changes, `old` is the
-    /// value that the observer received last. With the policy `droppingNewest`, this happens only
-    /// behind a filter, such as `removingDuplicates()`.
+    /// value that the observer received last. With the policy `droppingNewest`, this is so only
+    /// behind a filter, such as `removingDuplicates()`: without one, `old` is the value directly
+    /// before the change.
     ///
     /// The value is nil in the initial delivery, in a prior delivery, and in the first change after
     /// an initial delivery that was dropped. (P2)
@@ -49,10 +50,10 @@ public struct Change<Value: Sendable>: Sendable {
     /// number, whichever member they belong to. No other change in the process has that number.
     /// (P21)
     ///
-    /// Nil if no commit made the change, in the initial delivery and in a prior delivery, for a
-    /// result of a derived value, and when a path was relinked. A change of a group or a path that
-    /// carries a commit's changes has the commit's number. The numbers do not give the order of the
-    /// commits: versions do.
+    /// Nil if no commit made the change. Also nil in the initial delivery and in a prior delivery,
+    /// for a result of a derived value, and if a path was relinked. A change of a group or a path
+    /// that carries a commit's changes has the commit's number. The numbers do not give the order
+    /// of the commits: versions do.
     @inlinable
     public var commit: UInt64? { commitNumber == 0 ? nil : commitNumber }
 

@@ -98,16 +98,16 @@ internal struct DeliveryScope {
         return self.version == version && self.source == source
     }
 
-    /// Makes the scope of the change of a path, a group or a derived value that this change has
-    /// caused.
+    /// Makes the scope of a new change, which this change has caused: the change of a path, a group
+    /// or a derived value.
     ///
     /// - Parameters:
-    ///   - version: The version of that change.
-    ///   - source: The source of that change: the path, the group or the derived value.
-    ///   - keepsValue: Whether that change carries the value of this one.
-    ///   - isCombined: Whether a group or a derived value made that change.
-    ///   - shown: The versions that the new scope's change shows, if it is a path's and a binding
-    ///     receives it.
+    /// - version: The version of the new change.
+    /// - source: The source of the new change: the path, the group or the derived value.
+    /// - keepsValue: Whether the new change carries the value of this change.
+    /// - isCombined: Whether a group or a derived value made the new change.
+    /// - shown: The versions that the new change shows, if it is the change of a path and a binding
+    ///   receives it; otherwise nil.
     func relayed(
         as version: UInt64,
         of source: SourceIdentity,

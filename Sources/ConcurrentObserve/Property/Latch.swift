@@ -121,8 +121,8 @@ internal struct Latch: ~Copyable, Sendable {
         words(of: version.load(ordering: .relaxed), firstOnly: firstOnly)
     }
 
-    /// Whether `version` still holds `before`. If so, nothing that was read since then belongs to a
-    /// later version.
+    /// Whether `version` still holds `before`. If so, nothing that was read after the load of
+    /// `before` belongs to a later version.
     @inlinable @inline(__always)
     borrowing func isStill(_ before: UInt64) -> Bool {
         // Acquire: pairs with the fences in publish(_:) and prepare(_:by:). If a word that was read

@@ -14,7 +14,7 @@ public struct ObservationOptions: OptionSet, Sendable {
     /// A delivery of the present value before `observe` returns. (P4)
     public static let initial = ObservationOptions(rawValue: 1)
 
-    /// A delivery before each change as well, with the reason ``ChangeReason/prior`` and the
+    /// An additional delivery before each change, with the reason ``ChangeReason/prior`` and the
     /// present value.
     ///
     /// This delivery carries a value and a version that were read shortly before the change. If

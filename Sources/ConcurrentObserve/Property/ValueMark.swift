@@ -42,8 +42,8 @@ internal enum ValueMark {
     }
 }
 
-/// A type of the standard library. Destroying a value of it runs user code only if destroying an
-/// element does.
+/// A type of the standard library. Destroying a value of this type runs user code only if
+/// destroying one of its elements does.
 private protocol StandardValue {
     static var isInert: Bool { get }
     static var weigher: ValueWeigher.Type { get }

@@ -5,7 +5,7 @@ import Synchronization
 /// Makes a weak property observable. While a change waits to be delivered, it keeps no referent
 /// alive. The referents are looked up when the observer is called. (P11)
 extension WeakObserved: ObservableProperty {
-    /// Begins an observation of the changes, the referent's death included. (P1, P4, P12)
+    /// Begins an observation of the changes, including the referent's death. (P1, P4, P12)
     ///
     /// Observers receive the referents themselves and hold them while they run. When the referent
     /// has died, they receive `.valueChanged` with nil as the new value. The old value is nil, too,
@@ -38,10 +38,10 @@ extension WeakObserved: ObservableProperty {
 /// Records whether the last value that an observation of a weak property received was nil. Only
 /// observations that compare values need it. It keeps no referent. (P11)
 ///
-/// The old referent of a change may have died. If the observer received that referent, `old` is
-/// nil, which means that there is no old value: a dead referent equals no later value, not even a
-/// nil referent. If the referent died before the observer received it, the observer received a nil
-/// referent instead. Then the old value is a nil referent.
+/// The old referent of a change may have died. Then there are two cases. If the observer received
+/// that referent, the change has no old value, because a dead referent equals no later value, not
+/// even a nil referent. If the referent died before the observer received it, the observer received
+/// a nil referent instead, and the old value of the change is a nil referent.
 internal final class SeenReferents: Sendable {
     /// Twice the version of the last change, plus one if its value was nil; ``nothing`` before the
     /// first one.

@@ -43,8 +43,8 @@ public final class WeakObserved<Referent: WeaklyObservable>: Sendable {
         let box = WeakBox(referent)
         storage = Observed(box)
         watch(referent, for: box)
-        // The referent is held until here, so that it does not die before the property refers to
-        // it.
+        // The referent is held until here, so that it does not die before the property refers to it
+        // and observes its death.
         withExtendedLifetime(referent) {}
     }
 

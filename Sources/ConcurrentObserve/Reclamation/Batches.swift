@@ -98,7 +98,7 @@ internal final class Batches: @unchecked Sendable {
 
     /// Removes the batch if it is complete. The caller must hold `lock`.
     ///
-    /// - Returns: Whether it was complete.
+    /// - Returns: Whether the batch was complete.
     private func closeIfCompleteLocked(_ index: Int) -> Bool {
         guard open[index].outstanding == 0 else { return false }
         open.remove(at: index)

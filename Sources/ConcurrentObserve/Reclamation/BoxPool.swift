@@ -201,7 +201,7 @@ extension BoxPool {
     /// a claim the caller executes `AsymmetricBarrier.heavy()` and calls `sweep()`. The caller must
     /// hold the pass lock.
     ///
-    /// - Returns: Whether it has claimed them.
+    /// - Returns: Whether the boxes were claimed.
     borrowing func claimIfUnusedLocked() -> Bool {
         if isEmpty {
             // Safe, here and below: pools are never freed.

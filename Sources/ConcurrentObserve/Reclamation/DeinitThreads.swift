@@ -60,7 +60,7 @@ internal final class DeinitThreads: @unchecked Sendable {
     /// Waits until the source has room again, but at most ten milliseconds, because the source's
     /// deinitialisers may block forever. (P8, P16)
     ///
-    /// - Returns: Whether it has waited.
+    /// - Returns: Whether the call has waited.
     @discardableResult
     func waitForRoom(_ source: UInt) -> Bool {
         if !DestructionQueues.mayBeCrowded(source) { return false }

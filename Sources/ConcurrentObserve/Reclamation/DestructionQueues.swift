@@ -17,8 +17,8 @@ import Synchronization
 /// source finds room. (Choudhury and Hahne, "Dynamic Queue Length Thresholds for Shared-Memory
 /// Packet Switches", 1998.)
 ///
-/// The waiting items of all sources that are not crowded have a separate limit, because there may
-/// be very many such sources with one item each. Blocked sources are crowded, and do not use up
+/// A common limit applies to the waiting items of all sources that are not crowded, because there
+/// may be very many such sources with one item each. Blocked sources are crowded, and do not use up
 /// this limit.
 ///
 /// The lock of the `DeinitThreads` guards the queues, but not `mayBeCrowded` and `isAnyCrowded`.
@@ -177,7 +177,7 @@ internal final class DestructionQueues: @unchecked Sendable {
 
     /// Clears the marks if there is enough room again, after an item of the queue was taken.
     ///
-    /// - Returns: Whether it has cleared a mark.
+    /// - Returns: Whether a mark was cleared.
     func noteRoom(_ queue: DestructionQueue) -> Bool {
         var hasRoom = false
         if queue.isCrowded, queue.count <= room(for: queue) / 8 * 7 {

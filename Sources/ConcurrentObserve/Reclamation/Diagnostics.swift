@@ -31,7 +31,8 @@ public struct ConcurrentObserveDiagnostics: Sendable {
     ///
     /// The library measures the time in quarters of a second, and stores it in 12 bits. After every
     /// 17 minutes the stored time repeats. Therefore the library also counts a token that is
-    /// released in the first second after 17 minutes, after 34 minutes, and so on.
+    /// released in the first second after 17 minutes of its observation, after 34 minutes, and so
+    /// on.
     public let tokensReleasedEarly: Int
 
     /// The number of events lost since the process began. An event is lost if an overload policy

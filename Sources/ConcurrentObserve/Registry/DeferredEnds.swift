@@ -6,7 +6,8 @@
 /// outside the lock. Each ended observer has the link to the next one, so ending needs no memory.
 ///
 /// An observer *feeds* an observation of another source if it passes events on to that observation:
-/// see `Observer.feed`. The fed observation depends on it, and ends when the observer is removed.
+/// see `Observer.feed`. The fed observation depends on the observer, and ends when the observer is
+/// removed.
 internal struct DeferredEnds {
     /// Whether an observation has ended.
     private(set) var hasEnded = false
@@ -25,8 +26,8 @@ internal struct DeferredEnds {
     /// events. (P12)
     private var endsDependents = false
 
-    /// The ended observers that feed other observations. They include such observers of concurrent
-    /// removals. Nil if no such observer has ended.
+    /// The ended observers that feed other observations, and those that concurrent removals have
+    /// ended. Nil if there are none.
     private var feeders: EndedFeeders?
 
     /// The tables of a source that is gone.

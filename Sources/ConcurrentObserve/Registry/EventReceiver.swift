@@ -18,8 +18,7 @@ internal final class EventReceiver<Event: Sendable>: Sendable {
     /// after the inline callbacks, under no lock. It may take long.
     @usableFromInline let drain: @Sendable () -> Void
     /// Called with the observer that holds this object, before that observer is published. Returns
-    /// the token of the user's observation; nil if the user's observation is the observation of
-    /// that observer.
+    /// the token of the user's observation; nil if that observer is the user's observer.
     @usableFromInline let join: @Sendable (Observer) -> ObservationToken?
     /// Called after the observer that holds this object was published.
     @usableFromInline let hasJoined: @Sendable () -> Void

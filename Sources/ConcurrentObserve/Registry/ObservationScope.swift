@@ -34,7 +34,7 @@ package final class ObservationScope: @unchecked Sendable {
     ///
     /// - Parameter origin: Returns a description of the code that makes an observation. It is
     ///   called on the thread that makes the observation, before it is registered, where user code
-    ///   may run. It must not observe.
+    ///   may run. It must not begin an observation.
     package init(origin: @escaping @Sendable () -> any Sendable) { self.origin = origin }
 
     /// Begins to record observations.

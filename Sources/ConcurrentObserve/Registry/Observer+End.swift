@@ -89,8 +89,8 @@ extension Observer {
     }
 
     /// Whether the observer still receives events: its observation has not ended, and the observer
-    /// is not cut off. If a commit did not call the observer for one of these reasons, its thread
-    /// reads false here: see `markCutOff()`.
+    /// is not cut off. If a commit skipped the observer for one of these reasons, the result on the
+    /// commit's thread is false: see `markCutOff()`.
     var isReceiving: Bool { isMarkedActive && !knownMark.contains(.isCutOff) }
 
     /// Records in the mark that the observation has ended, and why. The caller must hold the core's

@@ -89,9 +89,9 @@ extension LentObserver where Content: ~Copyable {
 /// The low bits of the word that has the address of the callbacks' table (`ObserverList.head`).
 /// They say which other observers a source may have, and whether that table is large.
 ///
-/// They are written under the lock of the source's `RegistryCore`, and read without it. A reader
-/// sees the hint for an observer whose registration happened before. It may miss an observer that
-/// is registered at the same time, which P1 allows.
+/// The bits are written under the lock of the source's `RegistryCore`, and read without it. A
+/// reader sees the hint for an observer whose registration happened before. It may miss an observer
+/// that is registered at the same time, which P1 allows.
 @usableFromInline
 internal enum ListHints {
     /// The source may have mailboxes.

@@ -49,9 +49,9 @@ internal struct ObserverMark: OptionSet, Sendable {
     /// calls it under the commit's locks. (P21)
     static var isCombined: ObserverMark { ObserverMark(rawValue: 16_384) }
 
-    /// The observer, which belongs to an observation of several properties together or to a path,
-    /// receives no further changes: it was ended, or the root of the path that it observes is gone.
-    /// In the second case it ends when the last change is delivered.
+    /// The observer receives no further changes. It belongs to an observation of several properties
+    /// together or to a path. Either its observation has ended, or the root of its path is gone:
+    /// then the observation ends when the last change is delivered.
     static var isCutOff: ObserverMark { ObserverMark(rawValue: 32) }
 
     /// The position of the list's two bits.

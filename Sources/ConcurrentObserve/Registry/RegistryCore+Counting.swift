@@ -11,9 +11,9 @@ extension RegistryCore {
         if flagged <= 1 { publishHeadLocked() }
     }
 
-    /// Counts that an observation in `table` has ended. Its observer has this mark. Returns true if
-    /// the observations of so many entries have ended that the reclamation thread should replace
-    /// the table.
+    /// Counts that an observation in `table` has ended. `mark` is the mark of its observer. Returns
+    /// true if the observations of so many entries have ended that the reclamation thread should
+    /// replace the table.
     @inline(__always)
     func forget(_ mark: ObserverMark, in table: ObserverTable) -> Bool {
         table.countEndLocked()
@@ -40,7 +40,7 @@ extension RegistryCore {
     /// The number of observations of a registry that have not ended. Ends observations whose owners
     /// are dead. (P13)
     ///
-    /// - Complexity: O(1), and O(*n*) in the mailboxes; O(*n*) with owner-bound observers.
+    /// - Complexity: O(*n*) in the mailboxes. With owner-bound observers, O(*n*) in all observers.
     var count: Int {
         sweepOwners()
         var count = 0
