@@ -48,7 +48,7 @@ extension InspectedSource {
     /// after another, so the result may mix moments. Ends observations whose owners are dead. (P13)
     ///
     /// - Parameter sources: The sources to begin with. Nil stands for all sources that have a
-    ///   label, and all sources of which the process's scope has recorded an observation.
+    ///   label, and all sources with an observation that the process's scope has recorded.
     /// - Complexity: O(sources and observers).
     package static func all(from sources: [any ObservationSource]?) -> [InspectedSource] {
         ThreadRecord.withUserCode {

@@ -7,9 +7,8 @@ internal final class DeferredAction: Retirable, @unchecked Sendable {
     private var body: (@Sendable () -> Void)?
     private var objects: [AnyObject] = []
 
-    /// Identifies the source of the action: see `sourceAddress`. In an action that releases
-    /// references, the lowest bit is set: such actions have a queue of their own, and other actions
-    /// do not wait for them.
+    /// Identifies the source of the action: see `sourceAddress`. The lowest bit is set in actions
+    /// that release references. These have their own queue, so other actions do not wait for them.
     private let owner: UInt
 
     /// Creates an action that calls `body` for `owner`.

@@ -13,8 +13,8 @@ internal struct MagazineReleases {
 
     /// Reads the counts of all magazines.
     ///
-    /// The counts include each release of which the caller has seen an effect: that references were
-    /// claimed, or that they were released or handed over.
+    /// If the caller has seen an effect of a release, the counts include that release. Effects are
+    /// that references were claimed, released or handed over.
     static func current() -> MagazineReleases {
         var releases = MagazineReleases()
         unsafe ThreadRecords.shared.forEach { record in

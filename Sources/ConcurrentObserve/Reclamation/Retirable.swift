@@ -63,8 +63,7 @@ internal class Retirable: @unchecked Sendable {
 /// code. The holder of this value owns one reference to the item or to the object. Copying this
 /// value does not retain, so only one copy may release that reference.
 @safe internal struct RetiredItem {
-    /// For an item, its address. For a reference, the address of the object, with the lowest bit
-    /// set.
+    /// The address of the item, or the address of the object with the lowest bit set.
     private let word: UInt
 
     /// Makes a value from an item, and takes over the caller's reference to it.
