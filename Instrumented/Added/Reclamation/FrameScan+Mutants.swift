@@ -9,7 +9,7 @@ extension FrameScan {
         case .pin, .validatedPin: return mutant(.pinsAreNotScanned) ? false : nil
         case .current:
             if mutant(.currentObserversAreNotScanned) { return false }
-            return mutant(.aRunningCallbackHoldsAllClosures) && holdsObservers ? true : nil
+            return mutant(.aRunningCallbackHoldsAllClosures) && hasCurrents ? true : nil
         }
     }
 }

@@ -372,7 +372,7 @@ static void visit(
 }
 
 void walk(struct registry *registry, void (*call)(struct closure *, struct observer *, void *), void *context) {
-    //= Registry/ObserverKind.swift … head.load(ordering: .relaxed) != 0
+    //= Registry/ObserverList.swift … head.load(ordering: .relaxed) != 0
     if (load(&registry->head, relaxed) == 0) return;
     struct record *record = own_record();
     struct frame *frame = enter_frame(record);

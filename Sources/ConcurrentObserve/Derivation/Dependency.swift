@@ -25,7 +25,7 @@ internal protocol DerivationRoot: CommitMember {
 
     /// Registers `link`: it is called with every change that begins afterwards. Returns the
     /// observer that calls it.
-    func register(_ link: LinkedPath) -> Observer
+    func register(_ link: LinkReceiver) -> Observer
 
     /// Copies the present value and version, for a function to read later. The caller may hold off
     /// the publication of changes during the call.
@@ -39,10 +39,10 @@ internal protocol DerivationRoot: CommitMember {
 extension Observed: DerivationRoot {
     var address: UInt { cell.address }
 
-    func register(_ link: LinkedPath) -> Observer {
+    func register(_ link: LinkReceiver) -> Observer {
         let observer = observers.makeVersionedObserver(
             of: .links(),
-            holding: HeldObject<LinkedPath>(link),
+            holding: HeldObject<LinkReceiver>(link),
             [.isForeign, .isOfDerivedValue]
         )
         attach(observer) { _ in }

@@ -10,9 +10,9 @@ extension DerivationNode {
     /// Returns an evaluation that was current during the call.
     ///
     /// After `mostLosses` commits that failed because another thread was first, the call takes the
-    /// present evaluation unchecked. The present evaluation began after the first of these commits,
-    /// and therefore during the call. Its snapshot therefore held during the call, even if a source
-    /// has changed since. (P22)
+    /// present evaluation unchecked. That evaluation began with an evaluation that was published
+    /// after this call's first `load()`, and therefore during the call. Its snapshot therefore held
+    /// during the call, even if a source has changed since. (P22)
     ///
     /// - Parameter hasReader: Whether the function of another derived value reads this one with its
     ///   `Reader`.

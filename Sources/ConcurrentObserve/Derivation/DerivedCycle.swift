@@ -51,8 +51,8 @@ extension DerivedCycle: CustomStringConvertible {
     }
 }
 
-/// The place where a derived value was made, and whether it reports a ring as an error. It takes
-/// thirteen bytes.
+/// The place where a derived value was made, and whether it reports a ring as an error. Every
+/// derived value keeps one, for traps and for `DerivedCycle.path`. It takes thirteen bytes.
 @usableFromInline
 internal struct DerivationPlace: Sendable {
     /// The address of the file's name, which ends with a zero byte; 0 if there is no such address.

@@ -7,7 +7,7 @@ import ConcurrentObservePlatform
 import Synchronization
 
 /// The observer at one root of an observed derived value. It does not retain the derived value.
-internal final class DerivationLink: LinkedPath, @unchecked Sendable {
+internal final class DerivationLink: LinkReceiver, @unchecked Sendable {
     // Unchecked: `observer` belongs to the thread in the follower's drain loop.
     let follower: LinkFollower
     private(set) var observer: Observer?

@@ -114,7 +114,7 @@ extension Collector {
 internal final class SelfWatch: @unchecked Sendable {
     // Unchecked: only the evaluating thread uses it, but for the constants.
     /// The observer at one root.
-    private final class Link: LinkedPath, @unchecked Sendable {
+    private final class Link: LinkReceiver, @unchecked Sendable {
         // Unchecked: as above.
         private let watch: SelfWatch
         var observer: Observer?

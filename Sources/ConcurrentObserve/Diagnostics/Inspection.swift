@@ -139,7 +139,7 @@ private final class InspectionLook {
         if let witness {
             kept.append(witness)
             if let link = witness as? DerivationLink { return part(observer, derived(link.follower)) }
-            if let path = (witness as? LinkedPath)?.pathCore { return part(observer, (path, .path)) }
+            if let path = (witness as? LinkReceiver)?.pathCore { return part(observer, (path, .path)) }
             return nil
         }
         if let companion = parts.companion { kept.append(companion) }

@@ -30,7 +30,7 @@ internal struct FrameScan {
     }
 
     /// Whether the scan has seen a running callback in any frame.
-    var holdsObservers: Bool { !currents.isEmpty }
+    var hasCurrents: Bool { !currents.isEmpty }
 
     /// Whether some thread pins `address`.
     ///

@@ -99,7 +99,8 @@ extension UnsafeMutablePointer<ThreadRecord> {
     }
 }
 
-// How other threads read its frames.
+// How other threads read its frames: `FrameScan`, and `CallbackAges`, which finds callbacks that
+// run for long.
 extension UnsafeMutablePointer<ThreadRecord> {
     /// Calls `body` with every frame of the record that is in use. Any thread may call it. The
     /// caller must first execute the barrier that makes the frames' contents visible.

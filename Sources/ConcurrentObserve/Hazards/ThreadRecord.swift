@@ -37,7 +37,8 @@
 
 public import Synchronization
 
-/// The state that the library keeps for one thread: its frames, and its retired items. (P17)
+/// The state that the library keeps for one thread: its frames, its retired items, its counts, and
+/// words of other rooms. (P17)
 ///
 /// A thread gets its record on its first use of the library, and releases the record when it exits.
 /// The next new thread takes the record over. Records are never freed, so a scan may walk their

@@ -40,7 +40,7 @@
 //   keeps the objects and the deliveries until the thread has left the drain loop. (P5, P7)
 // - The versions of an observation have no gaps, whichever threads make the changes. (P2)
 //
-// The walk that matters most: `Observed.deliverToAllKinds`, `ObserverList.relinkPaths` (both in
+// The walk that matters most: `Observed.deliverToAllKinds`, `ObserverList.notifyLinks` (both in
 // Property), `linkHasChanged`, `settle`, `relink`, `cut(below:_:)`, `link(below:to:_:)`. After all
 // paths through the property are relinked, read on with `LinkDeliveries.deliver`, `deliver`,
 // `finishOne`.

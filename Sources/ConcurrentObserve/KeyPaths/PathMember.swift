@@ -39,8 +39,8 @@ extension WeakObserved: PathNameable {
     @usableFromInline static var isWeak: Bool { true }
 }
 
-/// A kind of member on a path. It converts the values that the named property stores to the values
-/// that the path shows.
+/// A kind of member on a path, plain or weak. Each step of the path has one. It converts the values
+/// that the named property stores to the values that the path shows.
 @usableFromInline
 internal protocol PathMember: SendableMetatype {
     /// The type of the member that the user's key path names.

@@ -51,7 +51,7 @@ extension PathObservation {
             let property = step.property(in: object)
             if index == nil { property.trapInsideBody() }
             let observer = makeObserver(property.sharedCore, ObserverMark(.links), isRoot: isRoot)
-            observer.setContent(HeldObject<LinkedPath>(self), of: .links())
+            observer.setContent(HeldObject<LinkReceiver>(self), of: .links())
             if isRoot { rootProperty = property } else { links[depth].property = property }
             links[depth].observer = observer
             let present = step.attach(observer, of: property)

@@ -13,7 +13,7 @@ import Synchronization
 /// at a time relinks the path below it, in a `DrainLoop`; no other thread waits for it. The user's
 /// observer is called under no lock, and outside that loop.
 @usableFromInline
-internal final class PathObservation<Value: Sendable>: LinkedPath, @unchecked Sendable {
+internal final class PathObservation<Value: Sendable>: LinkReceiver, @unchecked Sendable {
     // Unchecked: `links`, `rootProperty`, `leaf`, `version` and `hasEnded` belong to the thread in
     // the drain loop.
 

@@ -2,20 +2,19 @@
 
 public import CPlatform
 
-/// The clock that measures the library's own time limits and intervals.
+/// The clock of the deinit threads' pauses, and of the ages of tokens.
 @usableFromInline
 package enum LibraryClock {
-    package static var now: ContinuousClock.Instant {
-        return .now
-    }
+    package static var now: ContinuousClock.Instant { .now }
 
-    /// The time since the machine started, in units of about a quarter of a second. Reading it
-    /// costs a few nanoseconds, because the kernel keeps it in memory that every process can read.
+    /// The time since the machine started, in units of about a quarter of a second. Tokens have
+    /// their age in it. Reading it costs a few nanoseconds, because the kernel keeps it in memory that every process can read.
     @inlinable
     package static var quarters: UInt32 { cplatform_quarters() }
 }
 
-/// The processor time of a thread. Other threads may read it while the thread exists.
+/// The processor time of a thread. Other threads may read it while the thread exists. `DeinitPace`
+/// measures with it how busy the deinit threads are.
 package struct ProcessorClock: Sendable {
     private let id: UInt64
 

@@ -107,7 +107,7 @@ internal struct LinkDeliveries: ~Copyable {
 /// observation of a path that leads on from the property, or the link of a derived value that
 /// depends on it. Each observer in the property's list of links holds one.
 @usableFromInline
-internal class LinkedPath: SourceWitness, @unchecked Sendable {
+internal class LinkReceiver: SourceWitness, @unchecked Sendable {
     // Unchecked: subclasses say how their properties are guarded.
     override init() {}
 
@@ -133,9 +133,9 @@ extension ObserverList {
     ///   - isLatest: Whether the property still has this version.
     /// - Returns: The deliveries to the observers of the paths and the derived values.
     @usableFromInline @inline(never)
-    internal borrowing func relinkPaths(version: UInt64, isLatest: Bool) -> LinkDeliveries {
+    internal borrowing func notifyLinks(version: UInt64, isLatest: Bool) -> LinkDeliveries {
         var deferred = LinkDeliveries(becauseOf: isLatest ? DeliveryScope.current(version, of: identity) : nil)
-        walk(.links()) { (link: borrowing LentObserver<HeldObject<LinkedPath>>) in
+        walk(.links()) { (link: borrowing LentObserver<HeldObject<LinkReceiver>>) in
             guard link.since < version else { return }
             link.withObject { path in path.linkHasChanged(&deferred) }
         }

@@ -45,7 +45,7 @@ extension Observed {
     @inlinable @inline(never)
     internal func deliverToAllKinds(_ change: Change<Value>) {
         let hasMailboxes = observers.mayHaveMailboxes
-        let deferred = relinkPaths(version: change.version)
+        let deferred = notifyLinks(version: change.version)
         if hasMailboxes { observers.wakeMailboxes(of: Change<Value>.self) }
         deferred.deliver()
         walk(change, of: change.version)
@@ -55,9 +55,9 @@ extension Observed {
 
     /// Relinks the paths that lead through this property. Returns the deliveries to make.
     @inlinable @inline(__always)
-    internal func relinkPaths(version: UInt64) -> LinkDeliveries {
+    internal func notifyLinks(version: UInt64) -> LinkDeliveries {
         guard observers.mayHave(ListHints.links) else { return LinkDeliveries() }
-        return observers.relinkPaths(version: version, isLatest: cell.version == version)
+        return observers.notifyLinks(version: version, isLatest: cell.version == version)
     }
 
     /// Makes a prior delivery to the observers that asked for it.

@@ -32,7 +32,7 @@
 //    Under the mutation lock it calls `commitLocked`. There `Latch.publish` stores the words in
 //    the other slot, then the version with release. `enqueueLocked` puts the change into the
 //    mailboxes, which therefore have the order of the versions. (P2)
-// 5. After the unlock, `announce` delivers the change: `relinkPaths`, `wakeMailboxes`, then
+// 5. After the unlock, `announce` delivers the change: `notifyLinks`, `wakeMailboxes`, then
 //    `LinkDeliveries.deliver`, the inline callbacks, `deliverLate`, `drainMailboxes`.
 // 6. `Replaced.retire` retires the replaced box. It is released after a heavy barrier, which pairs
 //    with the light one in `HazardPointer.protect`, and a scan that finds no pin. (P14)

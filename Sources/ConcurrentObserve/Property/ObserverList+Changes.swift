@@ -8,7 +8,7 @@ extension ObserverKind where Content: ~Copyable {
     /// The kind of the observers that are links: they belong to paths that lead on from the
     /// property, and to derived values that depend on it.
     @inlinable @inline(__always)
-    static func links() -> ObserverKind where Content == HeldObject<LinkedPath> { ObserverKind(.links) }
+    static func links() -> ObserverKind where Content == HeldObject<LinkReceiver> { ObserverKind(.links) }
 }
 
 extension ObserverMark {
@@ -46,7 +46,7 @@ extension ObserverList {
     /// (properties that are observed together), or to paths of several steps. The caller must hold
     /// the property's mutation lock. (P21)
     @inline(never)
-    internal borrowing func deliverToCombinations<Value>(_ change: Change<Value>, of version: UInt64) {
+    internal borrowing func deliverToCombined<Value>(_ change: Change<Value>, of version: UInt64) {
         let lent = LentChange(change)
         walk(.callbacks()) { (observer: borrowing LentObserver<Callback<Change<Value>>>) in
             guard observer.mark.contains(.isCombined), observer.since < version else { return }

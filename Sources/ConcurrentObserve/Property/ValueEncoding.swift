@@ -54,7 +54,7 @@ internal enum ValueEncoding<Value: Sendable> {
 
     /// Releases the box of `words`, if there is one. No other thread may be able to read it.
     @inlinable @inline(__always)
-    static func discard(_ words: Latch.Words) { if !isAlwaysInline { releaseOwned(words.first) } }
+    static func discard(_ words: Latch.Words) { if !isAlwaysInline { releaseReference(words.first) } }
 }
 
 /// Functions for a property's value that is on the heap, in a `Box`. Readers follow the address of
@@ -132,14 +132,6 @@ internal func retireBox(_ words: Latch.Words, _ value: UInt, _ size: Int, from s
     } else {
         ThreadRecord.retireForDeinitThreads(reference: words.first, from: source)
     }
-}
-
-/// Releases the caller's reference to the box at an address. No other thread may be able to read
-/// the box.
-@usableFromInline
-internal func releaseOwned(_ reference: UInt) {
-    // Safe: the caller owns the reference.
-    unsafe Unmanaged<AnyObject>.fromOpaque(UnsafeRawPointer(bitPattern: reference).unsafelyUnwrapped).release()
 }
 
 /// The value in a box, read in place. This type is not copyable, so lending the value does not

@@ -31,7 +31,6 @@ extension Magazine {
         let count = unsafe claim(into: room)
         // Safe: `claim(into:)` has filled `count` places of the room.
         for index in 0..<count { unsafe references.append(room[index]) }
-        unsafe swept.pointee.count &+= UInt(count)
         unsafe swept.pointee.looks = 0
     }
 }

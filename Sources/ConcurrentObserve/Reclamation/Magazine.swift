@@ -62,8 +62,6 @@ import Synchronization
         var headSeen: UInt = 0
         /// The number of passes in a row that have found this value.
         var looks = 0
-        /// The number of references that the sweeper has claimed.
-        var count: UInt = 0
     }
 
     /// The largest number of thread records that the owner scans. With more records, it is faster

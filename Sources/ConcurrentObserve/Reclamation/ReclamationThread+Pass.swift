@@ -44,13 +44,9 @@ extension ReclamationThread {
             if count > 0 { AsymmetricBarrier.heavy() }
             var triage = Triage()
 
-            let reclaimed = triage.sort(&sorted, of: batch)
+            let reclaimed = triage.reclaimOrSort(&sorted, of: batch)
             if reclaimed > 0 { batches.finished(batch, count: reclaimed) }
-            for work in held where triage.isReclaimedHere(work) {
-                work.item.reclaim()
-                work.item.release()
-                batches.finished(work.batch)
-            }
+            for work in held where triage.reclaimOrSort(work) { batches.finished(work.batch) }
             held = triage.held
             DeinitThreads.shared.enqueue(triage.withUserCode)
             CallbackAges.shared.observe()

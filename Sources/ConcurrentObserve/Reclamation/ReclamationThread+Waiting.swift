@@ -36,12 +36,11 @@ extension ReclamationThread {
         }
     }
 
-    /// Waits until everything that was retired before the call is reclaimed.
+    /// Waits until everything that was retired before the call is reclaimed. Must not be called
+    /// inside a callback.
     ///
-    /// - Returns: `finished`, or `timedOut` if the deadline came first. Inside a callback,
-    ///   `deferred`, at once.
+    /// - Returns: `finished`, or `timedOut` if the deadline came first.
     func drain(until deadline: ContinuousClock.Instant?) -> WaitOutcome {
-        if ThreadRecord.isInsideCallback { return .deferred }
         // Relaxed, both: see sweepMagazinesLocked(into:).
         drains.add(1, ordering: .relaxed)
         defer { drains.subtract(1, ordering: .relaxed) }

@@ -41,7 +41,7 @@
 //   pass, which holds `passLock`, retires without a wait. (P16)
 //
 // The walk to read: `run`, `pass`, `takeRetired`, `waitForGracePeriod`, `heavy`,
-// `FrameScan.init`, `Triage.sort`, `DeinitThreads.enqueue`; then, on a deinit thread,
+// `FrameScan.init`, `Triage.reclaimOrSort`, `DeinitThreads.enqueue`; then, on a deinit thread,
 // `DeinitThreads.run`, `Retirable.reclaim`.
 
 import ConcurrentObservePlatform

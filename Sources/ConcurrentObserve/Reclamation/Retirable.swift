@@ -30,8 +30,7 @@ internal class Retirable: @unchecked Sendable {
     var sourceAddress: UInt { preconditionFailure("a retired item that runs user code says whose it is") }
 
     /// Reclaims the item. It is called once for each retirement, when nothing holds the item any
-    /// more. It is called on a deinit thread if it runs user code, otherwise on the reclamation
-    /// thread.
+    /// more. It is called on a deinit thread if it runs user code, otherwise in a pass.
     ///
     /// It destroys everything whose destruction user code can notice. The object itself may be
     /// released later, on any thread.

@@ -31,6 +31,7 @@ internal final class RetiredReference: Retirable, @unchecked Sendable {
 
 /// Releases a counted reference that the caller owns. The caller must hold no lock if the release
 /// may run user code.
+@usableFromInline
 internal func releaseReference(_ reference: UInt) {
     dropReference(reference)
 }

@@ -12,10 +12,10 @@ internal struct SortedItems {
     /// Items that the deinit threads reclaim, unless a frame has them as its current observer.
     /// Consecutive items of one source are together. Most items are observers; the others are
     /// instances of `DeferredAction` and `Discarded`, which no frame holds.
-    private var observers: [SourceItems] = []
-    /// The element of `observers` to which items are being added.
+    private var withUserCode: [SourceItems] = []
+    /// The element of `withUserCode` to which items are being added.
     private var latest = SourceItems(sourceAddress: 0)
-    private var observerCount = 0
+    private var withUserCodeCount = 0
     /// The other items. Most of them can be pinned by frames.
     var others = RetiredList()
     private(set) var needsGracePeriod = false
@@ -33,7 +33,7 @@ internal struct SortedItems {
     var sourcedReferences: [SourcedReference] = []
 
     /// The number of items and references, without the items in `tasks`.
-    var count: Int { observerCount + others.count + references.count + sourcedReferences.count }
+    var count: Int { withUserCodeCount + others.count + references.count + sourcedReferences.count }
 
     /// Adds an item.
     ///
@@ -45,9 +45,9 @@ internal struct SortedItems {
             needsGracePeriod = true
             others.append(item)
         case .current where item.runsUserCode, .nothing where item.runsUserCode:
-            observerCount += 1
+            withUserCodeCount += 1
             let source = item.sourceAddress
-            if source != latest.sourceAddress { beginObservers(of: source) }
+            if source != latest.sourceAddress { beginItemsWithUserCode(of: source) }
             latest.items.append(item)
         case .nothing where doesTasks:
             tasks.append(item)
@@ -56,16 +56,16 @@ internal struct SortedItems {
         }
     }
 
-    private mutating func beginObservers(of source: UInt) {
-        if latest.items.count > 0 { observers.append(latest) }
+    private mutating func beginItemsWithUserCode(of source: UInt) {
+        if latest.items.count > 0 { withUserCode.append(latest) }
         latest = SourceItems(sourceAddress: source)
     }
 
-    /// Takes out all items of `observers` and of `latest`.
-    mutating func takeObservers() -> [SourceItems] {
-        beginObservers(of: 0)
-        defer { observers = [] }
-        return observers
+    /// Takes out all items of `withUserCode` and of `latest`.
+    mutating func takeItemsWithUserCode() -> [SourceItems] {
+        beginItemsWithUserCode(of: 0)
+        defer { withUserCode = [] }
+        return withUserCode
     }
 
     /// Runs the tasks.

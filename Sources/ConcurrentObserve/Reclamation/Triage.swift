@@ -16,13 +16,10 @@ internal struct Triage {
     /// others to `held` or to `withUserCode`.
     ///
     /// - Returns: The number of reclaimed items.
-    mutating func sort(_ items: inout SortedItems, of batch: Batch) -> Int {
+    mutating func reclaimOrSort(_ items: inout SortedItems, of batch: Batch) -> Int {
         var reclaimed = 0
         while let item = items.others.popFirst() {
-            guard isReclaimedHere(RetiredWork(item: item, batch: batch)) else { continue }
-            item.reclaim()
-            item.release()
-            reclaimed += 1
+            if reclaimOrSort(RetiredWork(item: item, batch: batch)) { reclaimed += 1 }
         }
         for reference in items.references {
             if scan.isPinned(reference) {
@@ -48,32 +45,37 @@ internal struct Triage {
                 handOver(RetiredItem(reference: retired.reference), of: retired.sourceAddress, in: batch)
             }
         }
-        for var observers in items.takeObservers() {
-            if scan.holdsObservers {
-                while let item = observers.items.popFirst() {
-                    _ = isReclaimedHere(RetiredWork(item: item, batch: batch))
+        for var run in items.takeItemsWithUserCode() {
+            if scan.hasCurrents {
+                while let item = run.items.popFirst() {
+                    _ = reclaimOrSort(RetiredWork(item: item, batch: batch))
                 }
             } else {
                 // No callback runs anywhere, so no frame holds any of these items.
                 withUserCode.append(
-                    RetiredRun(items: observers.items, batch: batch, sourceAddress: observers.sourceAddress)
+                    RetiredRun(items: run.items, batch: batch, sourceAddress: run.sourceAddress)
                 )
             }
         }
         return reclaimed
     }
 
-    /// Decides who reclaims the item. Returns true if the caller must reclaim it now. If it returns
-    /// false, it has added the item to `held`, for the next pass, or to `withUserCode`, for the
-    /// deinit threads.
-    mutating func isReclaimedHere(_ work: RetiredWork) -> Bool {
+    /// Reclaims one item, if the reclamation thread can and may do so now. If not, adds it to
+    /// `held`, for the next pass, or to `withUserCode`, for the deinit threads.
+    ///
+    /// - Returns: Whether the item is reclaimed.
+    mutating func reclaimOrSort(_ work: RetiredWork) -> Bool {
         if scan.holds(work.item) {
             held.append(work)
             return false
         }
-        guard work.item.runsUserCode else { return true }
-        handOver(work.item, of: work.item.sourceAddress, in: work.batch)
-        return false
+        guard !work.item.runsUserCode else {
+            handOver(work.item, of: work.item.sourceAddress, in: work.batch)
+            return false
+        }
+        work.item.reclaim()
+        work.item.release()
+        return true
     }
 
     private mutating func handOver(_ item: RetiredItem, of source: UInt, in batch: Batch) {

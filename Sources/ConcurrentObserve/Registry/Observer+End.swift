@@ -96,9 +96,9 @@ extension Observer {
     /// Records in the mark that the observation has ended, and why. The caller must hold the core's
     /// lock.
     func markEndedLocked(_ reason: ObservationEnd) {
-        // Release: pairs with the acquires in isActive and isMarkedActive. Walkers need none: the
-        // thread that destroys the closure executes the heavy barrier between this store and its
-        // scan of the frames.
+        // Release: pairs with the acquires in isActive and isMarkedActive. Walkers need none: a
+        // heavy barrier is executed after this store, and before the scan of the frames that allows
+        // to destroy the closure.
         mark.store(knownMark.ended(reason).rawValue, ordering: .releasing)
         ThreadRecord.countLiveObserver(-1)
     }

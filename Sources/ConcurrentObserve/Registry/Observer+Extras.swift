@@ -25,7 +25,6 @@ extension Observer {
         /// A function that is called after the observation has ended, before the call that ended it
         /// returns.
         var atEnd: (@Sendable () -> Void)?
-        var reportsEnd = false
         /// A function that is called when the content is destroyed, before the observation counts
         /// as finished.
         var beforeFinished: (@Sendable () -> Void)?
@@ -102,7 +101,7 @@ extension Observer {
     func atEnd(_ body: @escaping @Sendable () -> Void) -> Bool {
         core.lock.withLock {
             guard isMarkedActive else { return false }
-            withExtrasLocked { ($0.atEnd, $0.reportsEnd) = (body, true) }
+            withExtrasLocked { $0.atEnd = body }
             return true
         }
     }
@@ -110,8 +109,8 @@ extension Observer {
     /// Calls the `body` that was given to `atEnd`, if there is one. The observation must have
     /// ended.
     func reportEnd() {
-        // Most observers have none, and take no lock.
-        guard let extras, core.lock.withLock({ extras.reportsEnd }) else { return }
+        // Most observers have no extras, and take no lock.
+        guard let extras else { return }
         core.lock.withLock { extras.atEnd.take() }?()
     }
 

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-public import Synchronization
-
 /// One of the lists in which a source keeps its observers.
 ///
 /// Each list has its own table, which is made with the first observer.
@@ -21,12 +19,13 @@ internal struct ObserverKind<Content: ~Copyable>: Sendable {
     init(_ list: ObserverListIndex) { self.list = list }
 }
 
+// The third kind, `links()`, is in the room Property.
 extension ObserverKind where Content: ~Copyable {
     /// The kind of the observers that hold a closure, which is called with each event.
     @inlinable @inline(__always)
     static func callbacks<Event>() -> ObserverKind where Content == Callback<Event> { ObserverKind(.callbacks) }
 
-    /// The kind of the observers that hold a mailbox, which receives the events.
+    /// The kind of the observers that hold an `EventReceiver`, in most cases that of a mailbox.
     @inlinable @inline(__always)
     static func mailboxes<Event>() -> ObserverKind where Content == HeldObject<EventReceiver<Event>> {
         ObserverKind(.mailboxes)
@@ -83,46 +82,5 @@ extension LentObserver where Content: ~Copyable {
         // keeps the observer. The reference is the second word of the content.
         unsafe UnsafePointer<Unmanaged<Object>>(bitPattern: address &+ UInt(Observer.objectOffset))
             .unsafelyUnwrapped.pointee._withUnsafeGuaranteedRef { body($0) }
-    }
-}
-
-/// The low bits of the word that has the address of the callbacks' table (`ObserverList.head`).
-/// They say which other observers a source may have, and whether that table is large.
-///
-/// The bits are written under the lock of the source's `RegistryCore`, and read without it. A
-/// reader sees the hint for an observer whose registration happened before. It may miss an observer
-/// that is registered at the same time, which P1 allows.
-@usableFromInline
-internal enum ListHints {
-    /// The source may have mailboxes.
-    @inlinable static var mailboxes: UInt { 1 }
-    /// The source may have links: observers of paths that lead on from a property, and of derived
-    /// values that depend on it.
-    @inlinable static var links: UInt { 2 }
-    /// The source may have observers whose mark is `flagged`.
-    @inlinable static var flagged: UInt { 4 }
-
-    /// The callbacks' table is large: the table and the memory that its closures read exceed the
-    /// processor's caches.
-    @inlinable static var large: UInt { 8 }
-
-    /// All hint bits. A table is allocated at a multiple of sixteen, so these bits of its address
-    /// are 0.
-    @inlinable static var mask: UInt { 15 }
-}
-
-extension ObserverList {
-    /// Whether the source may have observers, in any list.
-    @inlinable @inline(__always)
-    internal var isPossiblyObserved: Bool {
-        // Relaxed: a hint.
-        head.load(ordering: .relaxed) != 0
-    }
-
-    /// Whether at least one of these hints is set.
-    @inlinable @inline(__always)
-    internal borrowing func mayHave(_ hints: UInt) -> Bool {
-        // Relaxed: a hint. The tables of the lists are loaded with an acquire.
-        head.load(ordering: .relaxed) & hints != 0
     }
 }

@@ -205,3 +205,44 @@ extension ObserverList {
         }
     }
 }
+
+/// The low bits of the word that has the address of the callbacks' table (`ObserverList.head`).
+/// They say which other observers a source may have, and whether that table is large.
+///
+/// The bits are written under the lock of the source's `RegistryCore`, and read without it. A
+/// reader sees the hint for an observer whose registration happened before. It may miss an observer
+/// that is registered at the same time, which P1 allows.
+@usableFromInline
+internal enum ListHints {
+    /// The source may have mailboxes.
+    @inlinable static var mailboxes: UInt { 1 }
+    /// The source may have links: observers of paths that lead on from a property, and of derived
+    /// values that depend on it.
+    @inlinable static var links: UInt { 2 }
+    /// The source may have observers whose mark is `flagged`.
+    @inlinable static var flagged: UInt { 4 }
+
+    /// The callbacks' table is large: the table and the memory that its closures read exceed the
+    /// processor's caches.
+    @inlinable static var large: UInt { 8 }
+
+    /// All hint bits. A table is allocated at a multiple of sixteen, so these bits of its address
+    /// are 0.
+    @inlinable static var mask: UInt { 15 }
+}
+
+extension ObserverList {
+    /// Whether the source may have observers, in any list.
+    @inlinable @inline(__always)
+    internal var isPossiblyObserved: Bool {
+        // Relaxed: a hint.
+        head.load(ordering: .relaxed) != 0
+    }
+
+    /// Whether at least one of these hints is set.
+    @inlinable @inline(__always)
+    internal borrowing func mayHave(_ hints: UInt) -> Bool {
+        // Relaxed: a hint. The tables of the lists are loaded with an acquire.
+        head.load(ordering: .relaxed) & hints != 0
+    }
+}

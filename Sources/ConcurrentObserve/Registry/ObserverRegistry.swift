@@ -39,15 +39,18 @@
 // 6. A pass of the reclamation thread executes the heavy barrier and scans the frames. When no
 //    frame has the observer as `current`, a deinit thread calls `finish`, which destroys the
 //    closure and calls the `onEnd` bodies. Outside callbacks, `cancelAndWaitBlocking` does this
-//    itself for an observation that it has ended. (P9)
+//    itself for an observation that it has ended, and so does `cancelAndWait` if no frame has the
+//    observer. (P9)
 // 7. The object lives on until each table that had it is freed, and each token and handle is
 //    released. Then it goes to the pool, or is freed.
 //
 // Every part of the room obeys these rules:
 // - `RegistryCore` decides under its lock, and its caller acts after the unlock. No user code runs
 //   under the lock, and nothing is retired or destroyed there. (P5)
-// - A walk stores `current`, then checks whether the entry has ended, then calls. The thread that
-//   destroys the closure ends the entry, executes the heavy barrier, then scans. (P8, P9)
+// - A walk stores `current`, then checks whether the entry has ended, then calls. In a replaced
+//   table it checks the observer's mark instead. On the other side come, in this order, the end of
+//   the entry and the mark, the heavy barrier, the scan, and the destruction of the closure. These
+//   may be done by three threads. (P8, P9)
 //
 // The calls to read, in their order: `notify`, `deliver`, `walkClosures`, `withPinnedTable`
 // (`ThreadRecord.withFrame`, `HazardPointer.protectTable`, `loadHead`), `loadCount`,

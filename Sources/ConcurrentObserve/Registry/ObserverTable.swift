@@ -99,8 +99,8 @@ import Synchronization
 
     /// Marks an observer's entry as ended. The caller must hold the core's lock.
     func tombstoneLocked(_ observer: Observer) {
-        // Relaxed: walkers need only the heavy barrier, which the thread that destroys the closure
-        // executes between this store and its scan of the frames. A thread that finds the
+        // Relaxed: walkers need only the heavy barrier, which is executed after this store, and
+        // before the scan of the frames that allows to destroy the closure. A thread that finds the
         // observer's mark finds this store, too, by the release in markEndedLocked(_:).
         unsafe contents.pointee.entry(Int(observer.index)).pointee.word
             .store(observer.address | TableEntry.Mark.ended, ordering: .relaxed)

@@ -15,7 +15,7 @@ extension RegistryCore {
     /// true if the observations of so many entries have ended that the reclamation thread should
     /// replace the table.
     @inline(__always)
-    func forget(_ mark: ObserverMark, in table: ObserverTable) -> Bool {
+    func countEndLocked(_ mark: ObserverMark, in table: ObserverTable) -> Bool {
         table.countEndLocked()
         if mark.contains(.flagged) { countFlaggedLocked(-1) }
         if mark.contains(.ownerBound) {
@@ -30,7 +30,7 @@ extension RegistryCore {
     }
 
     /// Resets the counts after the end of all observations.
-    func forgetAllLocked() {
+    func resetCountsLocked() {
         (ownerBound, flagged) = (0, 0)
     }
 }

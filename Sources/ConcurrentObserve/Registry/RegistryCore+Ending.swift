@@ -71,7 +71,7 @@ extension RegistryCore {
                 ends.addTable(ofGoneSource: table)
             }
             if ownerBound > 0 { OwnerWatch.shared.remove(self) }
-            forgetAllLocked()
+            resetCountsLocked()
             unsafe head = nil
             return ends
         }
@@ -99,7 +99,7 @@ extension RegistryCore {
         return unsafe Unmanaged.passUnretained(table(of: mark.list)!)._withUnsafeGuaranteedRef { table in
             table.tombstoneLocked(observer)
             observer.markEndedLocked(reason)
-            return forget(mark, in: table)
+            return countEndLocked(mark, in: table)
         }
     }
 }

@@ -180,7 +180,7 @@ internal enum Commit {
             for index in observed where unsafe members[index].mayHaveMailboxes {
                 unsafe members[index].property.enqueueLocked(drafts[index])
             }
-            for index in observed { unsafe members[index].property.callCombinationsLocked(drafts[index]) }
+            for index in observed { unsafe members[index].property.callCombinedLocked(drafts[index]) }
         }
         for index in observed { unsafe members[index].property.keepAnnouncementLocked(&drafts[index]) }
         return reach

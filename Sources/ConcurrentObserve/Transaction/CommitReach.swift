@@ -2,10 +2,10 @@
 
 import Synchronization
 
-/// The combinations and the paths that observe a commit's changes. A `Combination` is the
-/// observation of a group or a list. Each combination takes all of the changes in one step. If the
-/// commit sets a path's last property and also leads the path elsewhere, the path takes both as one
-/// change. (P21)
+/// The combinations that observe a commit's changes. A `Combination` is the observation of a group
+/// or a list, and takes all of the changes in one step. Paths ask this object what the commit
+/// changes: if the commit sets a path's last property and also leads the path elsewhere, the path
+/// takes both as one change. (P21)
 ///
 /// The commit calls the combinations' own observers under the locks of all members. A combination
 /// therefore receives the commit's changes before any later change of a member. These observers put

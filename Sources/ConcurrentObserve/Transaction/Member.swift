@@ -110,7 +110,7 @@ internal protocol CommitMember: AnyObject, Sendable {
     /// Calls the observers of the property that are marked `isCombined`: the observers of
     /// combinations and of paths. Called after the commit's decision; the caller must hold the
     /// members' mutation locks.
-    func callCombinationsLocked(_ draft: borrowing Draft)
+    func callCombinedLocked(_ draft: borrowing Draft)
 
     /// Keeps a copy of the new value for the observers. The caller must hold the members' mutation
     /// locks.

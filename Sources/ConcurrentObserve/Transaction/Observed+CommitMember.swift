@@ -7,10 +7,10 @@ extension Observed: CommitMember {
         observers.enqueue(change(of: draft, ValueEncoding<Value>.copy(draft.words), cell.version))
     }
 
-    func callCombinationsLocked(_ draft: borrowing Draft) {
+    func callCombinedLocked(_ draft: borrowing Draft) {
         let version = cell.version
         let change = change(of: draft, ValueEncoding<Value>.copy(draft.words), version)
-        observers.deliverToCombinations(change, of: version)
+        observers.deliverToCombined(change, of: version)
     }
 
     @inline(__always)
@@ -49,7 +49,7 @@ extension Observed: CommitMember {
         guard let announcement = unsafe draft.announcement else { return }
         // Safe: keepAnnouncementLocked(_:) has stored it, for this property.
         let kept = unsafe Unmanaged<Announcement<Value>>.fromOpaque(announcement).takeUnretainedValue()
-        kept.deferred = relinkPaths(version: draft.version)
+        kept.deferred = notifyLinks(version: draft.version)
         if observers.mayHaveMailboxes { observers.wakeMailboxes(of: Change<Value>.self) }
     }
 
