@@ -4,9 +4,10 @@
 import GRPCCore
 
 extension MirrorError {
-    /// An error of a call. The codes alone do not suffice: etcd gives several meanings to some.
+    /// Makes the error for a failed gRPC call. etcd uses some gRPC codes for several faults, so the
+    /// text is examined, too.
     ///
-    /// - Parameter maximum: How many bytes a message may have.
+    /// - Parameter maximum: The largest size of a message, in bytes.
     static func ofCall(_ error: RPCError, _ endpoint: EtcdEndpoint, maximum: Int) -> MirrorError {
         let text = error.message
         let code: Code =
@@ -26,7 +27,7 @@ extension MirrorError {
         return MirrorError(code, "\(limit)\(error.code): \(text)\(cause)", server: "\(endpoint)")
     }
 
-    /// An error by etcd's own text.
+    /// Makes the error for a text that etcd sent.
     static func ofEtcd(_ text: String) -> MirrorError {
         let known: [(String, Code)] = [
             ("has been compacted", .revisionGone), ("is a future revision", .revisionUnknown),
@@ -40,26 +41,26 @@ extension MirrorError {
         return MirrorError(known.first { text.contains($0.0) }?.1 ?? .other, text)
     }
 
-    /// It has expired, or users and roles have changed since.
+    /// Whether etcd rejected the token: it has expired, or users and roles have changed since.
     var isOfToken: Bool { message.contains("invalid auth token") || message.contains("auth store is old") }
 }
 
 extension RPCError {
-    /// Whether the server speaks another protocol: none of HTTP/2, or TLS where there should be
-    /// none, or the other way round.
+    /// Whether the server speaks another protocol than the client: it does not speak HTTP/2, or
+    /// only one of the two uses TLS.
     fileprivate var isOfProtocol: Bool {
         cause is NotHTTP2 || cause.map { "\($0)".contains("WRONG_VERSION_NUMBER") } ?? false
     }
 
-    /// Whether a message has more bytes than this side, or the server, allows.
+    /// Whether a message is larger than the client or the server allows, or could not be decoded.
     fileprivate var isOfSize: Bool { code == .resourceExhausted || isUnreadable }
 
-    /// Whether gRPC could not decode what has come. It does not say why where a stream has more
-    /// messages.
+    /// Whether gRPC could not decode a message. For a message in a stream, gRPC does not report
+    /// whether it was too large or malformed.
     fileprivate var isUnreadable: Bool { code == .internalError && message.contains("Failed to decode message") }
 
-    /// Whether one side has refused the other's certificate. gRPC passes the reason on as a cause,
-    /// which has no public type of its own.
+    /// Whether the client or the server refused the other's certificate. gRPC reports the reason as
+    /// the error's cause. The cause has no public type, so its text is examined.
     fileprivate var isOfCertificate: Bool {
         let causes = cause.map { "\($0)" } ?? ""
         let known = ["CERTIFICATE", "unableToValidateCertificate", "failedToValidateHostname"]

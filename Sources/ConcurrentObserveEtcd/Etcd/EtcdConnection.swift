@@ -5,7 +5,8 @@ import GRPCCore
 import GRPCNIOTransportHTTP2Posix
 import Foundation
 
-/// The calls of one session, at one endpoint. Every error is a `MirrorError`.
+/// Makes the gRPC calls of one session, at one endpoint. A call that fails throws `MirrorError`,
+/// and a call that is cancelled throws `CancellationError`.
 final class EtcdConnection: Sendable {
     typealias Client = GRPCClient<HTTP2ClientTransport.Posix>
 
@@ -44,14 +45,15 @@ final class EtcdConnection: Sendable {
                 target: target,
                 transportSecurity: security,
                 config: .defaults { config in
-                    // The mirror waits between sessions itself.
+                    // The mirror itself pauses between sessions.
                     config.backoff.initial = .seconds(1)
                     config.channelDebuggingCallbacks.onCreateTCPConnection = { channel in
                         FirstFrameHandler.add(to: channel).flatMap { PingHandler.add(to: channel) }
                     }
                     config.connection.keepalive = .init(
                         time: .seconds(20),
-                        // A slow link carries pings no faster than requests.
+                        // On a slow link, the answer to a ping takes as long as the answer to a
+                        // request.
                         timeout: max(.seconds(5), configuration.requestTimeout, configuration.probeTimeout),
                         allowWithoutCalls: false
                     )
@@ -65,7 +67,7 @@ final class EtcdConnection: Sendable {
 
     // MARK: - Calls
 
-    /// Gets the token that the other calls carry. Does nothing without credentials.
+    /// Gets the token that the other calls carry. Does nothing if there are no credentials.
     func authenticate() async throws {
         guard let credentials = configuration.credentials else { return }
         var request = Etcdserverpb_AuthenticateRequest()
@@ -77,7 +79,8 @@ final class EtcdConnection: Sendable {
         token.withLock { $0 = answer.token }
     }
 
-    /// The server's version, or nil if it does not say or keeps it secret.
+    /// Returns the server's version. Nil if the server reports no version, or the user may not read
+    /// it.
     func version() async throws -> ServerVersion? {
         do {
             let answer = try await callWithToken {
@@ -97,7 +100,11 @@ final class EtcdConnection: Sendable {
         }
     }
 
-    /// - Throws: Also an error of the code `outcomeUnknown`.
+    /// Sends a transaction, and returns etcd's answer.
+    ///
+    /// - Throws: `MirrorError`. Its code is `outcomeUnknown` if the server does not answer, or the
+    ///   leader is lost during the call: etcd may or may not have made the change.
+    ///   `CancellationError` if the task is cancelled.
     func transaction(_ request: Etcdserverpb_TxnRequest) async throws -> Etcdserverpb_TxnResponse {
         do {
             return try await callWithToken {
@@ -113,14 +120,16 @@ final class EtcdConnection: Sendable {
         }
     }
 
-    /// Watches until it throws.
+    /// Watches until the watch ends, and then throws. `requests` writes the requests of the watch,
+    /// and `receive` is called with each message from etcd.
     func watch(
         requests: @escaping @Sendable (RPCWriter<Etcdserverpb_WatchRequest>) async throws -> Void,
         receive: @escaping @Sendable (WatchMessage) async throws -> Void
     ) async throws {
         var options = options
         options.timeout = nil
-        // A member without a leader ends the watch, instead of leaving it silent.
+        // With this header, a member that has no leader ends the watch. Otherwise the watch would
+        // stay open and silent.
         var metadata = metadata
         metadata.addString("true", forKey: "hasleader")
         try await call { [options, metadata] in
@@ -132,14 +141,14 @@ final class EtcdConnection: Sendable {
         throw MirrorError(.unreachable, "the server has ended the watch", server: "\(endpoint)")
     }
 
-    // MARK: - What calls have in common
+    // MARK: - Common parts of the calls
 
     private var options: CallOptions {
         var options = CallOptions.defaults
         options.timeout = configuration.requestTimeout
         options.waitForReady = false
         options.maxResponseMessageBytes = configuration.maximumMessageBytes
-        // The transport takes this one for the limit of what it receives.
+        // The transport uses this limit for the messages that it receives.
         options.maxRequestMessageBytes = configuration.maximumMessageBytes
         return options
     }
@@ -149,8 +158,8 @@ final class EtcdConnection: Sendable {
         return token.isEmpty ? [:] : ["token": .string(token)]
     }
 
-    /// A call that carries the token. If etcd no longer takes it, the call is made again, with a
-    /// new one: nothing was done the first time.
+    /// Makes a call that carries the token. If etcd rejects the token, gets a new one, and makes
+    /// the call again. The rejected call had no effect.
     private func callWithToken<Result: Sendable>(_ body: @Sendable () async throws -> Result) async throws -> Result {
         do {
             return try await call(body)

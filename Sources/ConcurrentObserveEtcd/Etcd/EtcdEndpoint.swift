@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Etcd
-/// A client URL's parts.
+/// The parts of a client URL: the host, the port, and whether TLS is used.
 public struct EtcdEndpoint: Hashable, Sendable, CustomStringConvertible {
     let host: String
     let port: Int

@@ -4,23 +4,26 @@
 public import CoreMetrics
 public import Logging
 
-/// Properties that follow the keys of an etcd cluster: one revision of etcd is one change.
+/// A mirror of keys of an etcd cluster: properties that follow the keys. Each revision of etcd is
+/// one change.
 public typealias EtcdMirror<Value: Sendable> = EngineMirror<EtcdEngine, Value>
 
 extension EngineMirror where Engine == EtcdEngine {
-    /// Makes a mirror of etcd, which connects when ``run()`` is called.
+    /// Makes a mirror of etcd. It connects when ``run()`` is called.
     ///
     /// - Parameters:
-    ///   - range: The keys.
-    ///   - configuration: Where etcd is.
-    ///   - coding: How values become bytes, and bytes values.
-    ///   - logger: Changes of the state, and what etcd lost. It is called on the mirror's task.
-    ///   - factory: Where the metrics go.
-    ///   - label: The properties' label in this library's diagnostics, and the metrics' dimension
-    ///     `mirror`.
-    ///   - clock: As in ``init(following:configuration:coding:logger:factory:label:clock:)``. gRPC
-    ///     measures by the system's clock how long a request takes
-    ///     (``MirrorConfiguration/requestTimeout``) and when to ping.
+    ///   - range: The keys to follow.
+    ///   - configuration: The addresses of the cluster, and the settings of the mirror.
+    ///   - coding: Converts values to bytes, and bytes to values.
+    ///   - logger: Logs changes of the state, malformed values, and lost data. It is called on the
+    ///     mirror's task.
+    ///   - factory: Makes the metrics.
+    ///   - label: The label of ``contents`` in this library's diagnostics, and the value of the
+    ///     metrics' dimension `mirror`.
+    ///   - clock: Measures the mirror's pauses and limits: see
+    ///     ``init(following:configuration:coding:logger:factory:label:clock:)``. gRPC uses the
+    ///     system's clock for the limit of a request (``MirrorConfiguration/requestTimeout``) and
+    ///     for pings.
     public convenience init(
         _ range: EtcdRange,
         at configuration: EtcdConfiguration,
@@ -47,7 +50,7 @@ extension EngineMirror where Engine == EtcdEngine {
     }
 }
 
-/// etcd, as a mirror sees it: one range of keys of one cluster.
+/// One range of keys of one etcd cluster, as the engine of a mirror.
 public struct EtcdEngine: MirrorEngine {
     public static var name: String { "etcd" }
 
@@ -80,12 +83,13 @@ public struct EtcdEngine: MirrorEngine {
             configuration: configuration,
             metrics: metrics
         )
-        // No child task: gRPC closes a connection whose task is cancelled, and a call that opens
-        // its stream then would never end.
+        // Not a child task, which would be cancelled together with its parent. gRPC closes a
+        // connection whose task is cancelled. A call that opens its stream at that moment would
+        // never end.
         let connections = Task { try await client.runConnections() }
         defer {
             client.beginGracefulShutdown()
-            // A connection to a server that does not answer ends, too.
+            // This also ends a connection to a server that does not answer.
             connections.cancel()
         }
         try await connection.authenticate()
@@ -94,11 +98,11 @@ public struct EtcdEngine: MirrorEngine {
     }
 }
 
-/// The counters that only etcd's mirrors have, besides those of every mirror.
+/// The counters that mirrors of etcd have in addition to the metrics of every mirror.
 struct EtcdMetrics: Sendable {
-    /// Messages that were parts.
+    /// The number of watch messages that etcd marked as a fragment.
     let fragments: Counter
-    /// Tokens that etcd no longer took, and that were replaced within a session.
+    /// The number of times that etcd rejected the token, and the session requested a new one.
     let tokens: Counter
 
     init(label: String, factory: any MetricsFactory) {

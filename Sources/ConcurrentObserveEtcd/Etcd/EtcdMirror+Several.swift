@@ -5,21 +5,23 @@ import ConcurrentObserve
 import Foundation
 
 extension EngineMirror where Engine == EtcdEngine {
-    /// Writes several keys as one transaction of etcd. Returns when the mirror shows the result.
+    /// Writes several keys in one transaction of etcd. Returns when the mirror shows the result.
     ///
-    /// The transaction is one revision: every mirror of these keys, in any process, shows it as one
+    /// The transaction is one revision. Every mirror of these keys, in any process, shows it as one
     /// change.
     ///
     /// - Parameters:
-    ///   - values: At most as many as etcd allows in a transaction, 128 unless it is configured
+    ///   - values: The new values. etcd limits their number to 128, unless it is configured
     ///     otherwise.
-    ///   - revisions: The revision that each of these keys must still have, 0 for a key that must
-    ///     not be there. They may be other keys than those of `values`, and as many. If there are
-    ///     none, the values are written whatever was there.
-    /// - Returns: The revision that brought the values; the mirror's position if there are none.
-    /// - Throws: `MirrorError`: `notShown` has written the values, and the mirror does not show
-    ///   them yet; `outcomeUnknown` may have; any other, such as `conflict`, `notConnected`,
-    ///   `malformedValue`, `tooManyChanges` and `tooLarge`, has written nothing.
+    ///   - revisions: For each key, the revision that it must still have; 0 for a key that must not
+    ///     exist. The keys may differ from those of `values`, and the same limit applies to their
+    ///     number. If there are none, the values are written unconditionally.
+    /// - Returns: The revision of the transaction. If `values` is empty, the mirror's position.
+    /// - Throws: `MirrorError`. With `notShown`, the values were written, but the mirror does not
+    ///   show them yet. With `outcomeUnknown`, the values may have been written. With any other
+    ///   code, such as `conflict`, `notConnected`, `malformedValue`, `tooManyChanges` and
+    ///   `tooLarge`, nothing was written. `CancellationError` if the task is cancelled: the values
+    ///   may have been written.
     @discardableResult
     public func set(
         _ values: [MirrorKey: Value],
@@ -46,10 +48,10 @@ extension EngineMirror where Engine == EtcdEngine {
         }
     }
 
-    /// Makes the changes as one transaction.
+    /// Makes the changes in one transaction.
     ///
-    /// - Throws: `MirrorError` of the code `conflict` if a key has another revision than the one
-    ///   that is given.
+    /// - Throws: `MirrorError`. Its code is `conflict` if a key does not have the revision that
+    ///   `revisions` requires.
     func commit(
         _ changes: [Etcdserverpb_RequestOp],
         ifRevisions revisions: [MirrorKey: Int64]

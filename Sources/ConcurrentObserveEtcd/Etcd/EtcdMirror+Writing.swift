@@ -5,20 +5,22 @@ import ConcurrentObserve
 import Foundation
 
 extension EngineMirror where Engine == EtcdEngine {
-    /// Writes a key, if it has not changed since the mirror last saw it. Returns when the mirror
-    /// shows the result.
+    /// Writes a key, if it has not changed since the mirror last received it. Returns when the
+    /// mirror shows the result.
     ///
-    /// The mirror may have seen a newer value than the caller has read. To make a value from the
-    /// present one, use ``update(_:lease:_:)``, or pass the revision of the entry that was read.
+    /// The mirror may have received a newer value than the caller has read. To compute a value from
+    /// the present one, use ``update(_:lease:_:)``, or pass the revision of the entry that was
+    /// read.
     ///
     /// - Parameters:
-    ///   - revision: The revision that the key's value must still have, 0 for a key that must not
-    ///     be there; nil for the mirror's.
-    ///   - lease: The lease that the key ends with; 0 for none.
-    /// - Returns: The revision that brought the value.
-    /// - Throws: `MirrorError`: `notShown` has written the value, and the mirror does not show it
-    ///   yet; `outcomeUnknown` may have; any other, such as `conflict`, `notConnected`,
-    ///   `malformedValue` and `tooLarge`, has written nothing.
+    ///   - revision: The revision that the key must still have; 0 for a key that must not exist;
+    ///     nil for the revision that the mirror has received.
+    ///   - lease: The lease whose end deletes the key; 0 for none.
+    /// - Returns: The revision of the new value.
+    /// - Throws: `MirrorError`. With `notShown`, the value was written, but the mirror does not
+    ///   show it yet. With `outcomeUnknown`, the value may have been written. With any other code,
+    ///   such as `conflict`, `notConnected`, `malformedValue` and `tooLarge`, nothing was written.
+    ///   `CancellationError` if the task is cancelled: the value may have been written.
     @discardableResult
     public func set(
         _ value: Value,
@@ -31,12 +33,17 @@ extension EngineMirror where Engine == EtcdEngine {
         return try await change(key, put, ifRevision: revision)
     }
 
-    /// Deletes a key, if it has not changed since the mirror last saw it. Returns when the mirror
-    /// shows it. A key that is not there is no error: nothing is written then.
+    /// Deletes a key, if it has not changed since the mirror last received it. Returns when the
+    /// mirror shows the deletion. If the key does not exist, and is not expected to, nothing is
+    /// written, and the call succeeds.
     ///
-    /// - Parameter revision: As in ``set(_:for:ifRevision:lease:)``.
-    /// - Returns: The revision after which the key is not there.
-    /// - Throws: As ``set(_:for:ifRevision:lease:)``.
+    /// - Parameter revision: The revision that the key must still have; 0 for a key that must not
+    ///   exist; nil for the revision that the mirror has received.
+    /// - Returns: The revision of the deletion, or etcd's present revision if nothing was written.
+    /// - Throws: `MirrorError`. With `notShown`, the key was deleted, but the mirror does not show
+    ///   that yet. With `outcomeUnknown`, the key may have been deleted. With any other code, such
+    ///   as `conflict` and `notConnected`, nothing was written. `CancellationError` if the task is
+    ///   cancelled: the key may have been deleted.
     @discardableResult
     public func remove(_ key: MirrorKey, ifRevision revision: Int64? = nil) async throws -> Int64 {
         try checkRange(key)
@@ -45,15 +52,18 @@ extension EngineMirror where Engine == EtcdEngine {
         return try await change(key, deletion, ifRevision: revision)
     }
 
-    /// Changes a key's value to one that is made of it: no change by others is lost. Returns when
-    /// the mirror shows the result.
+    /// Replaces a key's value by one that is computed from it. No change that another writer makes
+    /// is lost. Returns when the mirror shows the result.
     ///
-    /// - Parameter body: Receives the last good value, or nil. It is called again, with the newer
-    ///   value, when another change comes first.
-    /// - Returns: The revision that brought the value.
-    /// - Throws: The error that `body` throws; otherwise as ``set(_:for:ifRevision:lease:)``, with
-    ///   `behind` in place of `conflict`: another change came first, and the mirror did not get it
-    ///   within ``MirrorConfiguration/requestTimeout``.
+    /// - Parameters:
+    ///   - lease: The lease whose end deletes the key; 0 for none.
+    ///   - body: Receives the last good value, or nil if there is none, and returns the new value.
+    ///     It is called again with the newer value if another change comes first.
+    /// - Returns: The revision of the new value.
+    /// - Throws: The error that `body` throws. Otherwise an error of
+    ///   ``set(_:for:ifRevision:lease:)``, except `conflict`. If another change came first, and the
+    ///   mirror did not receive it within ``MirrorConfiguration/requestTimeout``, the code is
+    ///   `behind`, and nothing was written.
     @discardableResult
     public func update(
         _ key: MirrorKey,
@@ -66,9 +76,9 @@ extension EngineMirror where Engine == EtcdEngine {
             do {
                 return try await set(try body(contents[key]), for: key, ifRevision: seen, lease: lease)
             } catch let error as MirrorError where error.code == .conflict {
-                // Only the change that came first makes another attempt worth it.
+                // Another attempt can only succeed when the mirror has the change that came first.
                 try await waitForChange(of: key, after: seen)
-                // Mirrors that have received it together do not write together.
+                // A random pause: mirrors that received the change together do not write together.
                 try await clock.sleep(for: .milliseconds(Int64.random(in: 1...10)))
             }
         }
@@ -92,7 +102,7 @@ extension EngineMirror where Engine == EtcdEngine {
         -> Int64
     {
         let answer = try await commit([change], ifRevisions: [key: expected ?? store.revision(of: key)])
-        // A deletion of what is not there has no revision of its own.
+        // If nothing was deleted, no revision has to be shown.
         if case .responseDeleteRange(let deletion)? = answer.responses.first?.response, deletion.deleted == 0 {
             return answer.header.revision
         }
@@ -102,7 +112,7 @@ extension EngineMirror where Engine == EtcdEngine {
 }
 
 extension MirrorContents {
-    /// The revision of a key's present value, a malformed one included; 0 if the key is not there.
+    /// The revision of a key's present value, also of a malformed one; 0 if the key does not exist.
     fileprivate func shownRevision(of key: MirrorKey) -> Int64 {
         errors[key]?.revision ?? entries[key]?.revision ?? 0
     }

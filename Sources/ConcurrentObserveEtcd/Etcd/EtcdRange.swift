@@ -1,16 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Etcd
-/// Which keys a mirror follows.
+/// The keys that a mirror follows: one key, or all keys with a prefix.
 public struct EtcdRange: Hashable, Sendable {
     let start: MirrorKey
-    /// The first key after the range; empty for the one key `start`.
+    /// The first key after the range. It is empty if the range is the one key `start`, and one zero
+    /// byte if the range has no end.
     let end: MirrorKey
 
-    /// One key.
+    /// Returns the range that contains only one key.
     public static func key(_ key: MirrorKey) -> EtcdRange { EtcdRange(start: key, end: "") }
 
-    /// All keys that begin with a prefix; with an empty one all keys.
+    /// Returns the range of all keys that begin with a prefix. An empty prefix stands for all keys.
     public static func prefix(_ prefix: MirrorKey) -> EtcdRange {
         var end = prefix.bytes
         while let last = end.last {
@@ -20,7 +21,7 @@ public struct EtcdRange: Hashable, Sendable {
             }
             end.removeLast()
         }
-        // Nothing comes after: etcd writes an end of one zero byte.
+        // No key comes after the range. In etcd, one zero byte stands for no end.
         return EtcdRange(start: prefix.bytes.isEmpty ? MirrorKey([0]) : prefix, end: MirrorKey([0]))
     }
 

@@ -3,16 +3,16 @@
 #if Etcd
 import GRPCCore
 
-/// One connection to a member of etcd, on which a mirror lists and watches.
+/// A connection to one member of etcd. The mirror lists and watches through it.
 public struct EtcdSession: MirrorSession {
     let range: EtcdRange
     let connection: EtcdConnection
-    /// nil where it is a secret.
+    /// nil if etcd did not report it.
     let version: ServerVersion?
     let clock: MirrorClock
 
-    /// Reads the range of one revision in pages: the first at the revision, or the present one, the
-    /// others at the revision of the first.
+    /// Lists the keys of the range at one revision, in pages. The first page is read at the given
+    /// revision, or at the present one. The other pages are read at the revision of the first.
     public func list(
         at revision: Int64?,
         limit: Int,
@@ -32,7 +32,7 @@ public struct EtcdSession: MirrorSession {
                 request.limit /= 2
                 continue
             }
-            // Later pages count what is left.
+            // A later page counts only the keys that are left.
             let count = max(Int(page.count), read + page.kvs.count)
             read += page.kvs.count
             guard count <= limit else { throw MirrorError.tooManyKeys(count, allowed: limit) }
@@ -50,7 +50,7 @@ public struct EtcdSession: MirrorSession {
                         "the key '\(item.key)' of revision \(item.revision) is in a list of revision \(page.header.revision)"
                     )
                 }
-                // etcd lists keys in their order. Pages that begin anew would have no end.
+                // etcd lists keys in ascending order. Pages that start over would never end.
                 if let last, !(last < item.key) {
                     throw MirrorError(.protocolViolation, "the key '\(item.key)' is listed after '\(last)'")
                 }
@@ -67,8 +67,9 @@ public struct EtcdSession: MirrorSession {
         }
     }
 
-    /// Watches the range, with fragments. It asks for progress at once and with each probe, so that
-    /// the position of a quiet range does not fall behind compaction.
+    /// Watches the range, and allows etcd to send a revision in fragments. Asks for progress when
+    /// the watch begins, and once in each probe interval. Otherwise the position of a range without
+    /// changes would fall behind compaction.
     public func watch(
         from revision: Int64,
         receive: @escaping @Sendable (MirrorMessage) async throws -> Void
@@ -96,7 +97,8 @@ public struct EtcdSession: MirrorSession {
         }
     }
 
-    /// A linearizable read of one key: it needs a quorum.
+    /// Returns etcd's newest revision, and the ID of the cluster. It reads one key for this. The
+    /// read is linearizable, so it needs a quorum.
     public func probe() async throws -> MirrorMoment {
         var request = EtcdRange.key(range.start).request
         request.keysOnly = true
@@ -104,8 +106,8 @@ public struct EtcdSession: MirrorSession {
         return MirrorMoment(revision: header.revision, history: header.clusterID)
     }
 
-    /// A linearizable read of the key that has changed last. etcd reads and sorts the whole range
-    /// for it, and sends one key.
+    /// Returns the newest revision of the range's keys, and their number. The read is linearizable.
+    /// etcd reads and sorts the whole range for it, and sends one key.
     public func summary() async throws -> MirrorSummary {
         var request = range.request
         request.limit = 1

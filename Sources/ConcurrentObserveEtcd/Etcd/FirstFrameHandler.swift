@@ -4,15 +4,15 @@
 import NIOCore
 import NIOHTTP2
 
-/// The server does not speak HTTP/2.
+/// The error of a connection to a server that does not speak HTTP/2.
 struct NotHTTP2: Error, CustomStringConvertible {
     let beginning: String
     var description: String { "the server does not speak HTTP/2: it says '\(beginning)'" }
 }
 
-/// Looks at the first bytes that a server sends. In HTTP/2 they are a frame of settings. The
-/// handler reports other bytes as an error, and closes the connection. Otherwise it would look as
-/// if no server was there.
+/// Checks the first bytes that a server sends. In HTTP/2, these are a settings frame. If they are
+/// not, the handler reports an error, and closes the connection. Without the handler, it would look
+/// as if there were no server.
 final class FirstFrameHandler: ChannelInboundHandler, RemovableChannelHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -21,7 +21,7 @@ final class FirstFrameHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     private var pending = ByteBuffer()
 
-    /// Adds the handler to a client's connection, in front of HTTP/2's.
+    /// Adds the handler to a client's connection, in front of the HTTP/2 handler.
     static func add(to channel: any Channel) -> EventLoopFuture<Void> {
         channel.eventLoop.makeCompletedFuture {
             let pipeline = channel.pipeline.syncOperations
@@ -32,7 +32,7 @@ final class FirstFrameHandler: ChannelInboundHandler, RemovableChannelHandler {
 
     func channelRead(context: ChannelHandlerContext, data: NIOAny) {
         pending.writeImmutableBuffer(unwrapInboundIn(data))
-        // Three bytes of length, then the type.
+        // A frame begins with three bytes of length, and one byte of type.
         guard let type: UInt8 = pending.getInteger(at: pending.readerIndex + 3) else { return }
         guard type == Self.settingsType else {
             let text = String(decoding: pending.readableBytesView.prefix(60), as: UTF8.self)

@@ -4,16 +4,17 @@
 import NIOCore
 import NIOHTTP2
 
-/// Answers the pings of an HTTP/2 connection that its own data have caused, and passes everything
+/// Answers pings that the client's own requests cause on an HTTP/2 connection. Passes everything
 /// else on.
 ///
-/// etcd's gRPC sends a ping with every request that it reads, to estimate the connection's
-/// bandwidth. NIO's HTTP/2 closes a connection with more than 200 pings in 30 seconds, since they
-/// could be an attack, and gRPC offers no setting for it. So 200 requests, such as the pages of a
-/// long list, would end the session.
+/// For each request that it reads, etcd's gRPC sends a ping, to estimate the connection's
+/// bandwidth. NIO's HTTP/2 handler closes a connection that receives more than 200 pings in 30
+/// seconds, since they could be an attack. gRPC has no setting for this limit. Without this
+/// handler, 200 requests, such as the pages of a long list, would end the session.
 ///
-/// A peer that only pings is no peer that reads: what this side has written allows so many pings,
-/// and no more. The others reach NIO's handler, and its limit.
+/// A peer that only sends pings must not be answered without limit. Therefore each write allows one
+/// more ping, and each 16 KiB that are written allow one more. Other pings reach NIO's handler, and
+/// count for its limit.
 final class PingHandler: ChannelDuplexHandler {
     typealias InboundIn = ByteBuffer
     typealias InboundOut = ByteBuffer
@@ -23,19 +24,19 @@ final class PingHandler: ChannelDuplexHandler {
     private static let headerLength = 9
     private static let pingLength = 8
     private static let pingType: UInt8 = 6
-    /// How many bytes the peer reads at least between two pings: a frame of the usual size.
+    /// The number of written bytes that allow one more ping: the size of a full frame.
     private static let bytesForPing = 1 << 14
-    /// How many pings at most may come at once: as many as NIO allows in its interval.
+    /// The largest number of pings that may be allowed at a time: NIO's limit for one interval.
     private static let mostAllowed = 200
 
-    /// The beginning of a frame that is still too short to decide.
+    /// The received beginning of a frame, if it is still too short to tell the type.
     private var pending = ByteBuffer()
-    /// The bytes that are still to come of a frame that is passed on.
+    /// The number of bytes of the present frame that are still to be passed on.
     private var rest = 0
-    /// How many pings may still be answered here.
+    /// The number of pings that this handler may still answer.
     private var allowed = 0
 
-    /// Adds the handler to a client's connection, in front of what it protects.
+    /// Adds the handler to a client's connection, in front of the HTTP/2 handler that it protects.
     static func add(to channel: any Channel) -> EventLoopFuture<Void> {
         channel.eventLoop.makeCompletedFuture {
             let pipeline = channel.pipeline.syncOperations
@@ -65,7 +66,7 @@ final class PingHandler: ChannelDuplexHandler {
 
     private enum Piece {
         case other(ByteBuffer)
-        /// With the answer.
+        /// A ping, represented by the answer to it.
         case ping(ByteBuffer)
     }
 

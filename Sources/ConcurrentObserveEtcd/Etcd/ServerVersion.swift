@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Etcd
-/// The version of a server. The mirror asks one thing about it.
+/// The version of a server. It decides whether the mirror may trust the order of progress answers:
+/// see `ordersProgressAnswers`.
 struct ServerVersion: Sendable, Equatable {
     let parts: [Int]
 
@@ -11,7 +12,8 @@ struct ServerVersion: Sendable, Equatable {
         parts = numbers
     }
 
-    /// Whether answers to progress requests keep their place among the events: etcd #15220.
+    /// Whether the server sends answers to progress requests in order with the events. Older
+    /// servers do not: see etcd's issue 15220.
     var ordersProgressAnswers: Bool {
         switch (parts[0], parts[1]) {
         case (3, ..<4): false

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Etcd
-/// A message of a watch, without what the mirror does not need.
+/// A message of etcd's watch, reduced to the parts that the mirror needs.
 struct WatchMessage: Sendable, Equatable {
     var watchID: Int64 = 0
     var headerRevision: Int64 = 0
@@ -13,9 +13,10 @@ struct WatchMessage: Sendable, Equatable {
     var events: [MirrorItem] = []
 }
 
-/// Decides the meaning of a message, without a clock, a lock or a connection.
+/// Translates etcd's messages of one watch into messages for the mirror. It uses no clock, no lock
+/// and no connection.
 struct WatchMachine: Sendable {
-    /// The watch id of answers to progress requests.
+    /// The watch ID of the answers to progress requests.
     static let broadcast: Int64 = -1
 
     let range: EtcdRange
@@ -23,10 +24,10 @@ struct WatchMachine: Sendable {
     let trustsProgressAnswers: Bool
     private(set) var position: Int64
     private var watchID: Int64?
-    /// The events of a revision whose end has not come yet.
+    /// The events of the latest revision, if more events of this revision may come.
     private var fragments: [MirrorItem] = []
     private var fragmentBytes = 0
-    /// How many bytes these events may have together.
+    /// The largest total size of `fragments`, in bytes.
     private let maximumBytes: Int
 
     init(range: EtcdRange, position: Int64, trustsProgressAnswers: Bool, maximumBytes: Int = .max) {
@@ -36,10 +37,13 @@ struct WatchMachine: Sendable {
         self.trustsProgressAnswers = trustsProgressAnswers
     }
 
-    /// Where the watch has to begin.
+    /// The revision with which the watch has to begin.
     var startRevision: Int64 { position + 1 }
 
-    /// - Throws: `MirrorError` if the watch has ended, or the server broke a promise.
+    /// Takes a message of etcd, and returns the messages for the mirror.
+    ///
+    /// - Throws: `MirrorError` if the watch has ended, a revision is too large, or the server broke
+    ///   a promise.
     mutating func receive(_ message: WatchMessage) throws -> [MirrorMessage] {
         if message.isCanceled {
             fragments = []
@@ -65,7 +69,7 @@ struct WatchMachine: Sendable {
             defer { (fragments, fragmentBytes) = ([], 0) }
             return try revisions(of: fragments)
         }
-        // The last revision may go on in the next part. Those before are whole.
+        // The next fragment may continue the last revision. The earlier revisions are complete.
         let last = fragments.last?.revision
         let begin = fragments.lastIndex { $0.revision != last }.map { $0 + 1 } ?? 0
         let whole = try revisions(of: Array(fragments[..<begin]))
@@ -82,7 +86,7 @@ struct WatchMachine: Sendable {
     }
 
     private mutating func bookmark(_ revision: Int64) -> [MirrorMessage] {
-        // A member that lags behind has a lower one.
+        // A member that lags behind reports a lower revision.
         guard revision > position else { return [] }
         position = revision
         return [.complete(upTo: revision)]
@@ -112,7 +116,8 @@ struct WatchMachine: Sendable {
 }
 
 extension MirrorItem {
-    /// How many bytes of memory it takes, about: also events without a key or a value take some.
+    /// The memory that the item takes, in bytes, approximately. An event without key and value
+    /// takes some, too.
     fileprivate var size: Int { 128 + key.bytes.count + (value?.count ?? 0) }
 }
 #endif
