@@ -2,11 +2,11 @@
 
 #if Etcd
 extension EngineMirror {
-    /// Confirms again and again that the contents are current, which makes the mirror ready.
-    /// Returns only by throwing.
+    /// Repeatedly confirms that the contents are current. The first confirmation makes the mirror
+    /// ready. Runs until it throws.
     ///
-    /// - Throws: `MirrorError` of the code `behind` if keys have changed and the watch brings
-    ///   nothing; `ListAgain` if the engine has lost its data.
+    /// - Throws: `MirrorError` of the code `behind` if keys have changed, and the watch does not
+    ///   deliver the changes. `ListAgain` if the engine has lost its data.
     func stayCurrent(_ session: Engine.Session, from first: SynchronisationTarget) async throws {
         let limit = configuration.maximumLag + (Engine.keepsHistory ? .zero : configuration.usedListGap)
         var lag = LagMachine(limit: limit, position: store.position.value, at: clock.now)
@@ -25,7 +25,7 @@ extension EngineMirror {
                 current = lag.looked(found, isCurrent: isCurrent, position: store.position.value)
                 if isCurrent { continue }
                 let known = store.snapshot
-                // Observers that take their time are no fault of the watch.
+                // Slow observers are not a fault of the watch.
                 if lag.isStalled(at: clock.now), isPublished(known) {
                     let position = known.position
                     throw MirrorError(
@@ -39,25 +39,30 @@ extension EngineMirror {
         }
     }
 
-    /// Notes the latest instant whose contents are known to be there; nil if no later one than
-    /// before is.
+    /// Stores that the contents are confirmed for an instant. Makes the mirror ready if that is
+    /// recent.
+    ///
+    /// - Parameters:
+    ///   - instant: The contents are those of this instant, or newer; nil if no later instant than
+    ///     before is confirmed.
+    ///   - revisions: The number of revisions by which the engine is ahead of the contents.
     func confirm(_ session: Engine.Session, _ instant: ContinuousClock.Instant?, revisions: Int64) {
         let confirmed = present.modify { present in
             if let instant { present.confirmed = max(present.confirmed ?? instant, instant) }
             return present.confirmed
         }
-        // Lists of an engine without history confirm beside the probes.
+        // If the engine has no history, lists in another task confirm the contents, too.
         lagProperty.modify { lag in
             lag.revisions = revisions
             lag.confirmed = [lag.confirmed, confirmed].compactMap(\.self).max()
         }
         metrics.behindRevisions.set(revisions)
-        // A confirmation that is too old proves nothing: the next request asks again.
+        // An old confirmation does not make the mirror ready. The next request asks again.
         guard let instant, instant.duration(to: clock.now) < configuration.longestAge else { return }
         becomeReady(session)
     }
 
-    /// Whether a caller of `waitUntilCurrent` waits for a later confirmation than there is.
+    /// Whether `instant`, for which a caller of `waitUntilCurrent` waits, is not confirmed yet.
     private func isWanted(_ instant: ContinuousClock.Instant?) -> Bool {
         guard let instant else { return false }
         return lag.value.confirmed.map { $0 < instant } ?? true
@@ -68,7 +73,7 @@ extension EngineMirror {
         try Task.checkCancellation()
     }
 
-    /// Asks for the engine's newest revision.
+    /// Asks the engine for its newest revision.
     private func probe(_ session: Engine.Session) async throws -> SynchronisationTarget {
         let (begin, position) = (clock.now, store.position.value)
         let moment = try await withLimit(
@@ -80,11 +85,11 @@ extension EngineMirror {
         return try target(of: moment, after: position, at: begin)
     }
 
-    /// Asks whether the engine's keys are those of the position, although its newest revision may
-    /// be another.
+    /// Asks whether the engine's keys are still those of the position. The engine's newest revision
+    /// may be higher: it may belong to other keys.
     ///
-    /// If no key has a later revision than the position, none was set since. If there are as many
-    /// keys as at the position, none was deleted, either.
+    /// If no key has a later revision than the position, no key was set since. If there are also as
+    /// many keys as at the position, no key was deleted.
     func look(_ session: Engine.Session) async throws -> (found: SynchronisationTarget, isCurrent: Bool) {
         let (begin, position) = (clock.now, store.position.value)
         let summary = try await session.summary()
@@ -94,12 +99,14 @@ extension EngineMirror {
         return (found, isPublished(known) && (known.position >= found.revision || isEqual))
     }
 
-    /// Whether the contents show what is known. A revision is known before it is published, and its
-    /// observers may take their time.
+    /// Whether the contents show everything that is known. A revision is known before it is
+    /// published, and publishing takes as long as its observers.
     private func isPublished(_ known: MirrorStore<Value>.Known) -> Bool { store.position.value >= known.position }
 
-    /// - Throws: `ListAgain` if the moment is one of other data than the mirror's, or of an earlier
-    ///   time than the position's.
+    /// Makes a target from the engine's answer to a request that began at `instant`.
+    ///
+    /// - Throws: `ListAgain` if the answer belongs to other data than the mirror's, or has a lower
+    ///   revision than the position. `MirrorError` if the revision is impossible.
     private func target(
         of moment: MirrorMoment,
         after position: Int64,

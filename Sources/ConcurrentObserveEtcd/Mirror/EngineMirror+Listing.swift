@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Etcd
-/// The mirror of an engine without history lists when a watch ends: the end is the signal that keys
-/// have changed. The session goes on, and the mirror stays ready.
+/// The lists of a mirror whose engine keeps no history. The mirror lists when a watch ends, because
+/// that is the signal that keys have changed. The session continues, and the mirror stays ready.
 extension EngineMirror {
     /// Lists after a signal. The list also confirms that the contents are current.
     ///
-    /// - Returns: The position.
+    /// - Returns: The revision of the list, which is the new position.
     func listChanges(_ session: Engine.Session) async throws -> Int64 {
         while true {
             if let listed = present.value.listed {
@@ -17,14 +17,15 @@ extension EngineMirror {
                 confirm(session, target.instant, revisions: 0)
                 return target.revision
             } catch let error as MirrorError where error.code == .revisionGone {
-                // Keys have changed between the pages, which is a signal, too.
+                // Keys have changed between two pages. That counts as a signal, too.
                 let now = clock.now
                 present.modify { $0.listed = now }
             }
         }
     }
 
-    /// Lists, and notes if the engine has lost data: no comparison at the position does.
+    /// Lists the keys, and reports a loss if the engine has lost data. Without history, no
+    /// comparison at the position could find the loss.
     func listPresent(_ session: Engine.Session) async throws -> SynchronisationTarget {
         let before = store.snapshot
         let target = try await list(session)
@@ -33,10 +34,10 @@ extension EngineMirror {
         return target
     }
 
-    /// Compares the contents with the present keys. A difference may be one whose signal is on its
-    /// way: only one that stays is a fault.
+    /// Compares the contents with the engine's present keys. If they differ, a signal may be on its
+    /// way, so only a difference that lasts counts as a fault.
     ///
-    /// - Throws: `ListAgain`.
+    /// - Throws: `ListAgain` if the difference lasts.
     func compareWithPresent(_ session: Engine.Session) async throws {
         let known = store.snapshot
         switch try await compare(session, known, at: nil) {

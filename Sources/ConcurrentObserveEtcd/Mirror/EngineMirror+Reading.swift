@@ -1,29 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Etcd
-/// The result of comparing the contents with the engine's.
+/// The result of comparing the contents with the engine's keys.
 enum Comparison {
     case equal(MirrorMoment)
     case different
     /// The engine no longer has the revision.
     case gone
-    /// The engine does not have the revision yet: its data were lost.
+    /// The engine has not had the revision yet: it has lost data.
     case lost
 }
 
 extension EngineMirror {
-    /// Makes sure that the contents are those of the position, or of a new one.
+    /// Brings the contents to a revision that the engine has. If the engine has the same data at
+    /// the position, this is the position. Otherwise it is the revision of a new list.
     func synchronise(_ session: Engine.Session) async throws -> SynchronisationTarget {
-        // There is nothing to resume.
+        // Without history, the mirror cannot resume.
         if !Engine.keepsHistory { return try await listPresent(session) }
         let known = store.snapshot
-        // The last watch brought nothing. This one may do the same: only a list is sure to bring
-        // what was missed.
+        // The last watch delivered no changes, and this one may do the same. Only a list surely
+        // finds them.
         if present.modify({ $0.mustList }) {
             metrics.relists.increment()
             return try await list(session)
         }
-        // With too many keys, the position's never become fewer. Those of a list may be.
+        // If there are too many keys at the position, resuming there does not help. A list may find
+        // fewer.
         guard known.position > 0, known.records.count <= configuration.maximumKeys else {
             return try await list(session)
         }
@@ -43,10 +45,10 @@ extension EngineMirror {
         return try await list(session)
     }
 
-    /// Reads all keys, and changes the contents to them.
+    /// Lists all keys, and changes the contents to them.
     ///
-    /// - Throws: `MirrorError` of the code `revisionGone` if a compaction comes between the pages,
-    ///   twice.
+    /// - Throws: `MirrorError`. Its code is `revisionGone` if the engine drops the revision between
+    ///   two pages, in two attempts.
     func list(_ session: Engine.Session) async throws -> SynchronisationTarget {
         var begin = clock.now
         var listed: [MirrorItem] = []
@@ -75,8 +77,8 @@ extension EngineMirror {
         return SynchronisationTarget(revision: moment.revision, instant: begin)
     }
 
-    /// Compares what was known at a position with what the engine has of a revision: nil for its
-    /// present one.
+    /// Compares the keys that were known at a position with the engine's keys at `revision`, or
+    /// with its present keys if `revision` is nil.
     func compare(
         _ session: Engine.Session,
         _ known: MirrorStore<Value>.Known,
@@ -113,7 +115,9 @@ extension EngineMirror {
 }
 
 extension MirrorError {
-    /// - Throws: If no revision can come after this one.
+    /// Checks a revision that the engine reports.
+    ///
+    /// - Throws: `MirrorError` if the revision is negative, or if none can follow it.
     static func check(_ revision: Int64) throws {
         guard revision >= 0, revision < .max else {
             throw MirrorError(.protocolViolation, "the engine reports the revision \(revision)")

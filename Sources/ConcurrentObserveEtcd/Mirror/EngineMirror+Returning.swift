@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Etcd
-/// Why a session ends although nothing is wrong with it: the server that the mirror prefers is
-/// there again.
+/// Ends a session that has no fault, because the server that the mirror prefers can be used again.
 struct ReturnHome: Error {}
 
 extension EngineMirror {
-    /// Waits until the server that the mirror prefers can be used. Returns only by throwing.
+    /// Waits until the server that the mirror prefers can be used. Runs until it throws.
     ///
-    /// Each mirror that a server has lost comes back at a time of its own, so that they do not ask
-    /// all at once.
+    /// The pauses between attempts are random. If many mirrors lost a server, they do not all ask
+    /// it at the same moment.
     ///
-    /// - Throws: `ReturnHome`.
+    /// - Throws: `ReturnHome` when the server can be used. `CancellationError` if the task is
+    ///   cancelled.
     func waitForHome(_ home: Engine.Server) async throws {
         var generator = SystemRandomNumberGenerator()
         while true {

@@ -4,10 +4,10 @@
 import ServiceLifecycle
 
 extension EngineMirror {
-    /// Follows the engine until the task is cancelled or its service group shuts down. Call it
-    /// once.
+    /// Follows the engine until the task is cancelled, or its service group shuts down. Call it
+    /// only once.
     ///
-    /// A faulty or absent engine never ends the call: ``state`` reports the fault.
+    /// A faulty or absent engine does not end the call: ``state`` reports the fault.
     ///
     /// - Throws: `MirrorError` if the configuration has no usable server.
     public func run() async throws {
@@ -46,7 +46,7 @@ extension EngineMirror {
                 continue
             }
             logger.debug("a session has ended", metadata: ["error": "\(error)", "server": "\(server)"])
-            // Not to 0: the next session is with another server.
+            // The remainder is kept, so that the next session uses the next server.
             if leave(error) > configuration.backoff.reset { failures %= servers.count }
             failures += 1
             isCurable = isCurable || error.isCurable
@@ -58,7 +58,9 @@ extension EngineMirror {
         }
     }
 
-    /// - Returns: Why the session has ended: a `MirrorError`, or `ReturnHome`.
+    /// Runs one session until it ends.
+    ///
+    /// - Returns: The reason for the end: a `MirrorError`, or `ReturnHome`.
     private func runSession(_ server: Engine.Server, home: Engine.Server?) async -> any Error {
         present.modify { $0.number += 1 }
         do {
@@ -73,7 +75,7 @@ extension EngineMirror {
         }
     }
 
-    /// Brings the contents up to date, and keeps them so. Returns only by throwing.
+    /// Brings the contents up to date, and keeps them up to date. Runs until it throws.
     private func follow(_ session: Engine.Session, home: Engine.Server?) async throws {
         var target = try await synchronise(session)
         var last: ContinuousClock.Instant?
@@ -82,8 +84,8 @@ extension EngineMirror {
                 try await watch(session, until: target, home: home)
             } catch let reason as ListAgain {
                 if let error = reason.whenRepeated {
-                    // A compaction may come between a list and its watch. A server that reports one
-                    // after each list would be asked without a pause.
+                    // A compaction may come between a list and its watch. But a server that reports
+                    // one after each list must not be asked without a pause.
                     if let last, last.duration(to: clock.now) < configuration.backoff.reset { throw error }
                     last = clock.now
                 }
@@ -101,18 +103,18 @@ extension MirrorError {
     }
 }
 
-/// Why the watch cannot go on from the position, and the session can.
+/// The reason why a watch cannot continue from the position, although the session can continue.
 enum ListAgain: Error, Hashable {
     case gone
     case different
-    /// The engine has other data than the mirror has seen.
+    /// The engine has lost data that the mirror has seen.
     case lost
-    /// The watch has a message that the mirror cannot take, and would have it again from the same
-    /// position.
+    /// A message of the watch is too large for the mirror. A new watch from the same position would
+    /// send it again.
     case tooLarge(MirrorError)
 
-    /// The error that ends the session if this happens twice within a short time; nil if a list is
-    /// enough.
+    /// The error that ends the session if this reason occurs twice within a short time. Nil if a
+    /// list is enough, however often it occurs.
     var whenRepeated: MirrorError? {
         switch self {
         case .gone: .goneAgain

@@ -6,22 +6,24 @@ import ConcurrentObserve
 extension EngineMirror {
     /// Waits until the contents are complete up to a revision.
     ///
-    /// - Throws: `MirrorError` after the limit: why the mirror is not ready, or `behind` if it is;
-    ///   `CancellationError`.
+    /// - Throws: `MirrorError` if the limit passes first. Its code is that of the error in
+    ///   ``state``, or `behind` if ``state`` has no error. `CancellationError` if the task is
+    ///   cancelled.
     public func waitUntil(_ revision: Int64, within limit: Duration) async throws {
         try await wait(for: position, within: limit, "the mirror has not reached revision \(revision)") {
             $0 >= revision
         }
     }
 
-    /// Waits until the contents are those that the engine had when the call began, or later ones.
+    /// Waits until the contents are those that the engine had when the call began, or newer ones.
     ///
-    /// The mirror asks the engine at once. Callers that come while it asks share the next request.
-    /// If the engine's newest revision is one of other keys, it has to look at the mirror's keys:
-    /// etcd reads all of them for that.
+    /// The mirror asks the engine at once. Calls that begin during a request share the next
+    /// request. If the engine's newest revision may belong to other keys, the mirror has to look at
+    /// its own keys. For that, etcd reads all of them.
     ///
-    /// - Throws: `MirrorError` after the limit: why the mirror is not ready, or `behind` if it is;
-    ///   `CancellationError`.
+    /// - Throws: `MirrorError` if the limit passes first. Its code is that of the error in
+    ///   ``state``, or `behind` if ``state`` has no error. `CancellationError` if the task is
+    ///   cancelled.
     public func waitUntilCurrent(within limit: Duration) async throws {
         let now = clock.now
         wanted.modify { $0 = max($0 ?? now, now) }
@@ -30,17 +32,19 @@ extension EngineMirror {
         }
     }
 
-    /// Waits until the contents may count as current.
+    /// Waits until the mirror is ready: its contents count as current.
     ///
-    /// - Throws: `MirrorError`: why they may not, after the limit; `CancellationError`.
+    /// - Throws: `MirrorError` if the limit passes first. Its code is that of the error in
+    ///   ``state``, or `behind` if ``state`` has no error. `CancellationError` if the task is
+    ///   cancelled.
     public func waitUntilReady(within limit: Duration) async throws {
         try await wait(for: state, within: limit, "the mirror is not ready") { $0.isReady }
     }
 
     /// Waits until the mirror shows a revision that it has written.
     ///
-    /// - Throws: `MirrorError` of the code `notShown` after the limit of a request;
-    ///   `CancellationError`.
+    /// - Throws: `MirrorError` of the code `notShown` if ``MirrorConfiguration/requestTimeout``
+    ///   passes first. `CancellationError` if the task is cancelled.
     func waitUntilShown(_ revision: Int64) async throws {
         do {
             try await waitUntil(revision, within: configuration.requestTimeout)

@@ -2,10 +2,13 @@
 
 #if Etcd
 extension EngineMirror {
-    /// Watches from the position on. Returns only by throwing.
+    /// Watches from the position on, until it throws.
     ///
-    /// - Parameter home: The server that the mirror prefers; nil if the session is there.
-    /// - Throws: `ListAgain` if the session can go on with a list; `ReturnHome`.
+    /// - Parameters:
+    ///   - target: The state of the engine that the contents have to reach first.
+    ///   - home: The server that the mirror prefers; nil if the session uses this server.
+    /// - Throws: `ListAgain` if the session can continue with a list. `ReturnHome` if the preferred
+    ///   server can be used. Any other error ends the session.
     func watch(_ session: Engine.Session, until target: SynchronisationTarget, home: Engine.Server?) async throws {
         let (started, start) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
         let first = store.position.value + 1
@@ -36,7 +39,7 @@ extension EngineMirror {
         }
     }
 
-    /// Returns only by throwing.
+    /// Handles the watch's messages. Runs until it throws.
     private func receive(
         _ session: Engine.Session,
         from first: Int64,
@@ -74,7 +77,7 @@ extension EngineMirror {
             let count = store.keyCount
             if count > configuration.maximumKeys { throw tooManyKeys(count) }
         case .complete(let revision):
-            // A server that lags behind has a lower one.
+            // A server that lags behind reports a lower revision.
             guard revision > store.position.value else { return }
             try MirrorError.check(revision)
             store.complete(upTo: revision)
@@ -84,7 +87,7 @@ extension EngineMirror {
 
     private func compareAgain(_ session: Engine.Session) async throws {
         while true {
-            // Mirrors that began together do not read together.
+            // A random pause: mirrors that began together do not read together.
             try await clock.sleep(for: configuration.comparisonInterval * Double.random(in: 0.75...1.25))
             if !Engine.keepsHistory {
                 try await compareWithPresent(session)
@@ -96,8 +99,9 @@ extension EngineMirror {
                 metrics.comparisons.increment()
                 try await lookBeyond(known.position, session)
             case .gone:
-                // Where nothing reports that nothing changes, a quiet mirror's position falls
-                // behind. Changes meanwhile have moved it.
+                // If the engine does not report progress, the position of a mirror without changes
+                // falls behind. If changes have moved the position during the comparison, nothing
+                // is wrong.
                 if store.snapshot.position == known.position { throw ListAgain.gone }
             case .different, .lost:
                 noteDifference()
@@ -106,11 +110,11 @@ extension EngineMirror {
         }
     }
 
-    /// Compares with the present. The keys of the position do not show what the watch has left out
-    /// after it.
+    /// Compares with the engine's present keys. A comparison at the position does not find later
+    /// changes that the watch has left out.
     private func lookBeyond(_ position: Int64, _ session: Engine.Session) async throws {
         guard try await !look(session).isCurrent else { return }
-        // Changes may be on their way. Those that come are compared next time.
+        // Changes may be on their way. If they arrive, the next comparison covers them.
         try await clock.sleep(for: min(configuration.maximumLag, configuration.comparisonInterval / 2))
         guard store.snapshot.position == position, try await !look(session).isCurrent else { return }
         logger.error("the watch has left out changes", metadata: metadata)

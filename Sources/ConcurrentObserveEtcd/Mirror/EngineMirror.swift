@@ -6,7 +6,7 @@ public import CoreMetrics
 public import Logging
 public import ServiceLifecycle
 
-/// Properties that follow the keys of an engine, for as long as ``run()`` runs.
+/// Follows the keys of an engine in observable properties, while ``run()`` runs.
 ///
 /// ```swift
 /// let etcd = EtcdConfiguration(endpoints: ["http://127.0.0.1:2379"])
@@ -15,12 +15,12 @@ public import ServiceLifecycle
 /// let group = ServiceGroup(services: [mirror], logger: logger)
 /// ```
 ///
-/// Each revision that concerns the mirror's keys is one change of ``contents``, in the engine's
-/// order, none left out and none twice. After an interruption the mirror resumes with the next
-/// revision. Where the engine no longer has that revision, or its data were lost, one change brings
-/// the contents to what the engine has. <doc:MirrorProtocol> says how.
+/// Each revision that changes the mirror's keys is one change of ``contents``. The changes come in
+/// the engine's order: none is left out, and none comes twice. After an interruption, the mirror
+/// resumes with the next revision. If the engine no longer has that revision, or has lost data, one
+/// change brings the contents to the engine's present keys. <doc:MirrorProtocol> describes this.
 ///
-/// Every member may be used from any thread. Observers are called on the mirror's task: one that
+/// Any thread may use every member. Observers are called on the mirror's task, so an observer that
 /// blocks delays the mirror. Use an ordered delivery for slow work.
 public final class EngineMirror<Engine: MirrorEngine, Value: Sendable>: Service, Sendable {
     let engine: Engine
@@ -35,45 +35,46 @@ public final class EngineMirror<Engine: MirrorEngine, Value: Sendable>: Service,
     let lagProperty: Observed<MirrorLag>
 
     struct Present: Sendable {
-        /// Where changes are written to; nil while there is no session that is ready.
+        /// The session through which changes are written; nil if no session is ready.
         var session: Engine.Session?
-        /// Since when the present session is ready.
+        /// The instant at which the present session became ready; nil if it is not ready.
         var readySince: ContinuousClock.Instant?
-        /// When the engine last confirmed that the contents are current.
+        /// The latest instant for which the contents are confirmed; nil if there is none.
         var confirmed: ContinuousClock.Instant?
-        /// How many changes use a session.
+        /// The number of changes that are using a session.
         var changes = 0
-        /// Counts sessions.
+        /// The number of the present session, counted from 1.
         var number = 0
-        /// The session that ends so that another begins at once: it takes no more changes.
+        /// The number of a session that takes no more changes, because the mirror moves to another
+        /// server. Nil if there is none.
         var movingFrom: Int?
-        /// Whether the next session has to list, since the watch of the last one brought nothing.
+        /// Whether the next session must list, because the last watch did not deliver changes.
         var mustList = false
-        /// When the last list ended.
+        /// The instant at which the last list ended.
         var listed: ContinuousClock.Instant?
     }
     let present = Observed(Present())
 
-    /// The latest instant for which a caller waits to be confirmed.
+    /// The latest instant that a caller of ``waitUntilCurrent(within:)`` waits to see confirmed.
     let wanted = Observed<ContinuousClock.Instant?>(nil)
 
-    /// Makes a mirror, which connects when ``run()`` is called.
+    /// Makes a mirror. It connects when ``run()`` is called.
     ///
     /// - Parameters:
-    ///   - engine: The engine that it follows.
-    ///   - configuration: How it follows the engine.
-    ///   - coding: How values become bytes, and bytes values.
-    ///   - logger: Changes of the state, and what the engine lost. It is called on the mirror's
-    ///     task.
-    ///   - factory: Where the metrics go.
-    ///   - label: The properties' label in this library's diagnostics, and the metrics' dimension
-    ///     `mirror`.
-    ///   - clock: Measures every pause, every limit and the age of the contents: the durations of
-    ///     ``MirrorConfiguration``, and the limits of the waits. What the engine itself waits for
-    ///     is not the mirror's. The instants of ``state`` and ``lag`` count the clock's time from
-    ///     this call on. The clock never goes back. Its `sleep` throws once its task is cancelled,
-    ///     and at no other time: the mirror would not pause. The mirror calls the clock on any
-    ///     thread, under no lock.
+    ///   - engine: The engine to follow.
+    ///   - configuration: The settings that do not depend on the engine.
+    ///   - coding: Converts values to bytes, and bytes to values.
+    ///   - logger: Logs changes of the state, malformed values, and lost data. It is called on the
+    ///     mirror's task.
+    ///   - factory: Makes the metrics.
+    ///   - label: The label of ``contents`` in this library's diagnostics, and the value of the
+    ///     metrics' dimension `mirror`.
+    ///   - clock: Measures all pauses and limits of the mirror, and the age of the contents. It
+    ///     does not measure waits inside the engine. The instants of ``state`` and ``lag`` are the
+    ///     system's time of this call, plus the time that this clock has measured since. The clock
+    ///     must not go back. Its `sleep` must throw if its task is cancelled, and only then:
+    ///     otherwise the mirror would not pause. The mirror calls the clock on any thread, under no
+    ///     lock.
     public init(
         following engine: Engine,
         configuration: MirrorConfiguration = MirrorConfiguration(),
@@ -93,36 +94,38 @@ public final class EngineMirror<Engine: MirrorEngine, Value: Sendable>: Service,
         metrics = MirrorMetrics(engine: Engine.name, label: label, factory: factory)
     }
 
-    // MARK: - What it shows
+    // MARK: - Properties
 
-    /// The keys with their values: one change for each revision that concerns them. Version 0 is
-    /// empty.
+    /// The keys with their values. Each revision that changes them is one change of this property.
+    /// Version 0 has no keys.
     ///
-    /// - Complexity: A change takes O(keys that it changes), however many there are.
+    /// - Complexity: The change of a revision takes O(*k*) for *k* changed keys, however many keys
+    ///   there are.
     public var contents: ReadOnly<MirrorContents<Value>> { store.contents.readOnly }
 
-    /// Whether the contents may count as current.
+    /// Whether the contents count as current, and if not, the reason.
     public var state: ReadOnly<MirrorState> { stateProperty.readOnly }
 
-    /// How far the contents may be behind, in revisions and in time. A mirror that is `ready` is
-    /// not behind for longer than ``MirrorConfiguration/longestAge``. It changes with each probe.
+    /// The revisions and the time by which the contents may be behind. While the mirror is `ready`,
+    /// they are behind by at most ``MirrorConfiguration/longestAge``. The property changes with
+    /// each probe.
     public var lag: ReadOnly<MirrorLag> { lagProperty.readOnly }
 
     /// The revision up to which the contents are complete. It also moves when the engine reports
-    /// that nothing has changed.
+    /// that no key has changed.
     public var position: ReadOnly<Int64> { store.position.readOnly }
 
-    /// A key's last good value, as a property: nil while there is none. The mirror keeps the
-    /// property.
+    /// Returns a property with a key's last good value, or nil while there is none. The mirror
+    /// keeps the property, and returns the same one for equal keys.
     ///
-    /// It changes after ``contents``, once for each revision that changes the key. Properties of
-    /// several keys change one after another.
+    /// The property changes after ``contents``, once for each revision that changes the key. The
+    /// properties of several keys change one after another.
     public func property(_ key: MirrorKey) -> ReadOnly<Value?> { store.property(key).readOnly }
 
     // MARK: - States
 
     func becomeReady(_ session: Engine.Session) {
-        // A user's clock is not called under the property's lock. (P5)
+        // The clock may be the user's code, so it is not called under the property's lock. (P5)
         let now = clock.now
         present.modify { present in
             guard present.movingFrom != present.number else { return }
@@ -136,8 +139,9 @@ public final class EngineMirror<Engine: MirrorEngine, Value: Sendable>: Service,
         stateProperty.value = .ready
     }
 
-    /// Reports again and again how old the contents may be. Makes the mirror stale when nothing has
-    /// confirmed them for too long, so that `ready` is true whatever the session waits for.
+    /// Repeatedly reports how old the contents may be. Makes the mirror stale if they were not
+    /// confirmed for ``MirrorConfiguration/longestAge``. So `ready` stays true to its promise even
+    /// if a session hangs.
     func watchAge() async {
         while !Task.isCancelled {
             var pause = configuration.probeInterval
@@ -157,14 +161,15 @@ public final class EngineMirror<Engine: MirrorEngine, Value: Sendable>: Service,
     private func expire(_ confirmed: ContinuousClock.Instant) {
         guard stateProperty.value.isReady else { return }
         let error = MirrorError(.behind, "the contents were not confirmed for \(configuration.longestAge)")
-        // Another thread may have left the state since.
+        // Another thread may have changed the state since.
         stateProperty.modify { if $0.isReady { $0 = .stale(since: confirmed, error) } }
         metrics.isReady.set(0)
         logger.warning("the mirror is stale", metadata: ["error": "\(error)"])
     }
 
-    /// Keeps the session from new changes, and waits for those that are under way: another session
-    /// begins at once. The state stays what it is.
+    /// Stops new changes through the session, and waits for the running ones, for at most
+    /// ``MirrorConfiguration/requestTimeout``. The state does not change, because another session
+    /// begins at once.
     func suspend() async {
         present.modify { present in
             present.session = nil
@@ -174,9 +179,10 @@ public final class EngineMirror<Engine: MirrorEngine, Value: Sendable>: Service,
         try? await wait(for: present.readOnly, within: configuration.requestTimeout, "") { $0.changes == 0 }
     }
 
-    /// Ends the session with an error, and sets the state that follows from it.
+    /// Notes that the session has ended with an error, and sets the state that follows from the
+    /// error.
     ///
-    /// - Returns: How long the session had been ready.
+    /// - Returns: The time for which the session was ready.
     func leave(_ error: MirrorError) -> Duration {
         let now = clock.now
         let (last, ready): (ContinuousClock.Instant?, Duration) = present.modify { present in
@@ -196,7 +202,7 @@ public final class EngineMirror<Engine: MirrorEngine, Value: Sendable>: Service,
             }
         metrics.isReady.set(0)
         let before = stateProperty.value
-        // One attempt after another that fails for one reason is one state.
+        // Repeated failures with the same code do not change the state.
         guard before.name != next.name || before.error?.code != error.code else { return ready }
         logger.log(
             level: error.isCurable ? .warning : .error,
@@ -207,8 +213,11 @@ public final class EngineMirror<Engine: MirrorEngine, Value: Sendable>: Service,
         return ready
     }
 
-    /// Lends the session that is ready, for a change. Waits for one that begins where another has
-    /// just ended for it.
+    /// Lends the session that is ready, for a change. If the mirror is moving to another server,
+    /// waits for the next session, for at most ``MirrorConfiguration/requestTimeout``.
+    ///
+    /// - Throws: `MirrorError` of the code `notConnected` if no session is ready. Otherwise the
+    ///   error that `body` throws.
     func withSession<Result>(_ body: (Engine.Session) async throws -> Result) async throws -> Result {
         if present.value.movingFrom != nil {
             try? await wait(for: present.readOnly, within: configuration.requestTimeout, "") { $0.movingFrom == nil }

@@ -1,28 +1,29 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Etcd
-/// A moment that the contents have to reach before they count as current.
+/// A state of the engine that the contents have to reach before they count as current.
 struct SynchronisationTarget: Sendable {
     let revision: Int64
-    /// Not later than when the engine had this revision.
+    /// An instant before the engine reported this revision: when the request began.
     let instant: ContinuousClock.Instant
 }
 
-/// Decides from what probes have found whether the contents are current, without a clock, a lock or
-/// a connection.
+/// Decides from the results of probes whether the contents are current. It uses no clock, no lock
+/// and no connection.
 ///
-/// The position of contents that are current may be lower than a probe's revision: changes are on
-/// their way, or the revisions between are of other keys. So the machine keeps the oldest revision
-/// that a probe has found and the position has not reached. When the position reaches it, the
-/// contents are at least those of that probe. When it does not for `limit`, the mirror has to look
-/// at the keys themselves.
+/// The position of current contents may be lower than the revision of a probe: changes may be on
+/// their way, or the later revisions may belong to other keys. Therefore the machine keeps the
+/// oldest revision that a probe has found and the position has not reached. When the position
+/// reaches it, the contents are at least as new as that probe. If the position does not reach it
+/// within `limit`, the mirror has to look at the keys themselves.
 struct LagMachine: Sendable {
     let limit: Duration
     private var target: SynchronisationTarget?
     private var position: Int64
     /// The revision that was found last.
     private var newest: Int64 = 0
-    /// Since when the position has not moved while it should have.
+    /// The instant of the last probe that found the position moved, or not behind. `isStalled(at:)`
+    /// measures from it.
     private var stalledSince: ContinuousClock.Instant
 
     init(limit: Duration, position: Int64, at instant: ContinuousClock.Instant) {
@@ -31,10 +32,10 @@ struct LagMachine: Sendable {
         stalledSince = instant
     }
 
-    /// Takes what a probe has found, and the position after its answer.
+    /// Takes the result of a probe, and the position after the answer.
     ///
-    /// - Returns: The latest instant whose contents are known to be there; nil if no later one than
-    ///   before is.
+    /// - Returns: The latest instant for which the contents are now confirmed; nil if no later
+    ///   instant than before is confirmed.
     mutating func found(_ found: SynchronisationTarget, position: Int64) -> ContinuousClock.Instant? {
         move(to: position, at: found.instant)
         newest = found.revision
@@ -47,9 +48,11 @@ struct LagMachine: Sendable {
         return target?.instant
     }
 
-    /// Takes what a look at the keys has found, and whether they are those of the position.
+    /// Takes the result of a look at the keys.
     ///
-    /// - Returns: As ``found(_:position:)``.
+    /// - Parameter isCurrent: Whether the engine's keys are those of the position.
+    /// - Returns: The latest instant for which the contents are now confirmed; nil if no later
+    ///   instant than before is confirmed.
     mutating func looked(
         _ found: SynchronisationTarget,
         isCurrent: Bool,
@@ -66,18 +69,18 @@ struct LagMachine: Sendable {
         self.position = position
     }
 
-    /// When the position will have been behind for too long, unless it moves; nil if it is not
+    /// The instant at which the position will have been behind for too long; nil if it is not
     /// behind.
     var deadline: ContinuousClock.Instant? { target.map { $0.instant + limit } }
 
     func isOverdue(at instant: ContinuousClock.Instant) -> Bool { deadline.map { $0 <= instant } ?? false }
 
-    /// How many revisions the engine had more than the position; 0 if the keys are known to be the
-    /// same.
+    /// The number of revisions by which the engine was ahead of the position; 0 if the keys are
+    /// known to be the same.
     var revisions: Int64 { target == nil ? 0 : max(0, newest - position) }
 
-    /// Whether the position has not moved for so long that, if keys have changed, their changes do
-    /// not come.
+    /// Whether the position has been behind, and has not moved, for at least `limit`. If the keys
+    /// have changed, the watch does not deliver their changes.
     func isStalled(at instant: ContinuousClock.Instant) -> Bool { stalledSince.duration(to: instant) >= limit }
 }
 #endif

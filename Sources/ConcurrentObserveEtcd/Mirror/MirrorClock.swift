@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Etcd
-/// Any clock, as one type. Its instants are those of the system's continuous clock.
+/// Wraps any clock in one type, whose instants are those of the system's continuous clock.
 ///
-/// Another clock's instants count from the present one: what that clock has shown since then is
-/// added.
+/// An instant is the system's time at which the wrapper was made, plus the time that the wrapped
+/// clock has measured since.
 struct MirrorClock: Clock {
     let minimumResolution: Duration
     private let present: @Sendable () -> ContinuousClock.Instant
@@ -12,7 +12,8 @@ struct MirrorClock: Clock {
 
     init(_ clock: some Clock<Duration>) {
         let start = clock.now
-        // The continuous clock keeps its own instants: users compare them with others of it.
+        // A wrapped continuous clock keeps its own instants: users compare them with its other
+        // instants.
         let origin = start as? ContinuousClock.Instant ?? .now
         minimumResolution = clock.minimumResolution
         present = { origin + start.duration(to: clock.now) }

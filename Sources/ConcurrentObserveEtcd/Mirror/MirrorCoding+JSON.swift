@@ -4,8 +4,8 @@
 import Foundation
 
 extension MirrorCoding where Value: Codable {
-    /// JSON, by the type's `Codable`. The keys of objects are written in order, so that equal
-    /// values have equal bytes.
+    /// Converts values to JSON and back, by `Codable`. The keys of an object are sorted, so their
+    /// order does not change the bytes.
     public static var json: MirrorCoding {
         MirrorCoding(
             decode: { _, bytes in try JSONDecoder().decode(Value.self, from: Data(bytes)) },

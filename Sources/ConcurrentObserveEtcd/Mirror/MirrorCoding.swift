@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Etcd
-/// How values become bytes, and bytes values.
+/// Converts values to bytes, and bytes to values.
 public struct MirrorCoding<Value: Sendable>: Sendable {
     let decode: @Sendable (_ key: MirrorKey, _ bytes: [UInt8]) throws -> Value
     let encode: @Sendable (Value) throws -> [UInt8]
 
+    /// Makes a coding from two functions.
+    ///
     /// - Parameters:
-    ///   - decode: Called on the mirror's task, under no lock. What it throws becomes the key's
-    ///     ``MirrorValueError``.
-    ///   - encode: Called by what writes values, such as
+    ///   - decode: Converts bytes to a value. It is called on the mirror's task, under no lock. An
+    ///     error that it throws becomes the key's ``MirrorValueError``.
+    ///   - encode: Converts a value to bytes. It is called by functions that write values, such as
     ///     ``EngineMirror/set(_:for:ifRevision:lease:)``.
     public init(
         decode: @escaping @Sendable (_ key: MirrorKey, _ bytes: [UInt8]) throws -> Value,
@@ -21,12 +23,12 @@ public struct MirrorCoding<Value: Sendable>: Sendable {
 }
 
 extension MirrorCoding where Value == [UInt8] {
-    /// The bytes as they are.
+    /// Leaves bytes as they are.
     public static var bytes: MirrorCoding { MirrorCoding(decode: { $1 }, encode: { $0 }) }
 }
 
 extension MirrorCoding where Value == String {
-    /// Text in UTF-8; other bytes are malformed.
+    /// Converts text to UTF-8 and back. Bytes that are not UTF-8 are malformed.
     public static var text: MirrorCoding {
         MirrorCoding(
             decode: { _, bytes in

@@ -1,70 +1,72 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Etcd
-/// How a mirror behaves, whatever its engine.
+/// The settings of a mirror that do not depend on its engine.
 public struct MirrorConfiguration: Sendable {
-    /// How long a request may take, and the beginning of a watch.
+    /// The time limit of a request, and of the creation of a watch.
     public var requestTimeout = Duration.seconds(5)
 
-    /// How often the mirror asks whether its contents may still count as current. After
-    /// ``probeTimeout`` without an answer the session ends, the mirror is stale, and tries another
-    /// server. So what a server that stands still has kept back comes after the sum of both at
-    /// most.
+    /// The interval at which the mirror asks whether its contents still count as current. If there
+    /// is no answer within ``probeTimeout``, the session ends, the mirror is stale, and it tries
+    /// another server. So the mirror leaves a server that hangs after at most the sum of both.
     ///
-    /// A probe is a request. Pings of the connection could not come as often: etcd's servers close
-    /// a connection with more than one in five seconds.
+    /// A probe is a request. Pings of the connection could not be so frequent: etcd's servers close
+    /// a connection with more than one ping in five seconds.
     public var probeInterval = Duration.seconds(2)
 
-    /// How long the answer to a probe may take. An election takes etcd one to two and a half
-    /// seconds with its own settings: with less than that, each ends the sessions of all mirrors,
-    /// which then read their ranges again.
+    /// The time limit of a probe. With etcd's default settings, an election takes one to two and a
+    /// half seconds. If the limit is shorter, each election ends the sessions of all mirrors, and
+    /// the mirrors read their ranges again.
     public var probeTimeout = Duration.seconds(3)
 
-    /// How long the watch may bring nothing although keys have changed. Then the session ends, and
-    /// the next one lists.
+    /// The longest time for which the watch may deliver nothing although keys have changed. Then
+    /// the session ends, and the next one lists.
     ///
-    /// The mirror knows from the revision that a probe finds. Where that is higher than the
-    /// position for so long, and the revisions between may be of other keys, it asks for the newest
-    /// revision of its own keys. For that, etcd reads all keys on the server, and sends one of
-    /// them.
+    /// A probe finds the engine's newest revision. This may be higher than the position for so long
+    /// only because other keys have changed. Therefore the mirror first asks for the newest
+    /// revision of its own keys. For that, etcd reads all these keys on the server, and sends one
+    /// of them.
     public var maximumLag = Duration.seconds(5)
 
-    /// The longest time that a mirror that is ready may be behind its engine: the sum of
-    /// ``probeInterval``, ``probeTimeout``, ``maximumLag`` and ``requestTimeout``. One that was not
-    /// confirmed for so long is stale.
+    /// The longest time by which a ready mirror may be behind its engine: the sum of
+    /// ``probeInterval``, ``probeTimeout``, ``maximumLag`` and ``requestTimeout``. A mirror whose
+    /// contents were not confirmed for so long is stale.
     public var longestAge: Duration { probeInterval + probeTimeout + maximumLag + requestTimeout }
 
-    /// In which order the mirror tries the servers.
+    /// The order in which the mirror tries the servers.
     public var serverOrder = ServerOrder.shuffled
 
-    /// How often a mirror that is with another server asks the first one of its order, on average,
-    /// and returns to it if it answers. Each pause is drawn at random between half of this and one
-    /// and a half.
+    /// The average interval at which a mirror that uses another server asks the first server of its
+    /// order. If that server answers, the mirror returns to it. Each pause is random, between half
+    /// of this interval and one and a half.
     public var returnInterval = Duration.seconds(300)
 
-    /// How long a mirror of an engine without history waits from the end of a list to the beginning
-    /// of the next, at least: signals that come more often do not make it list more often. At most
-    /// ``maximumLag`` counts.
+    /// The shortest time from the end of a list to the beginning of the next, if the engine has no
+    /// history. More frequent signals do not cause more frequent lists. If this is longer than
+    /// ``maximumLag``, ``maximumLag`` is used instead.
     public var listGap = Duration.seconds(1)
 
-    /// How often the mirror compares its contents with the engine's.
+    /// The average interval at which the mirror compares its contents with the engine's.
     public var comparisonInterval = Duration.seconds(300)
 
-    /// How many keys a mirror may have. With more it fails, and keeps its last contents.
+    /// The largest number of keys that a mirror may have. If there are more, the mirror fails, and
+    /// keeps its last contents.
     public var maximumKeys = 100_000
 
-    /// How long to wait between attempts.
+    /// The pauses between attempts.
     public var backoff = Backoff()
 
     public init() {}
 
-    /// Pauses that double, each drawn at random between its half and the whole.
+    /// Pauses that double after each round of attempts. Each pause is random, between half of its
+    /// length and all of it.
     public struct Backoff: Sendable {
         public var first = Duration.milliseconds(100)
         public var longest = Duration.seconds(2)
-        /// After a failure that repetition does not cure: no permission, or too many keys.
+        /// The pause after a failure that repetition does not cure, such as a missing permission or
+        /// too many keys.
         public var afterFailure = Duration.seconds(30)
-        /// How long a session must have been ready before the pauses start over.
+        /// The time that a session must have been ready for the pauses to start over.
         public var reset = Duration.seconds(5)
 
         public init() {}
@@ -72,18 +74,18 @@ public struct MirrorConfiguration: Sendable {
 }
 
 extension MirrorConfiguration {
-    /// The gap between two lists that counts. With a longer one, signals that wait for their list
-    /// would look like a watch that has stalled.
+    /// The gap between two lists that is used. With a longer gap, a signal that waits for its list
+    /// would look like a stalled watch.
     var usedListGap: Duration { min(listGap, maximumLag) }
 
-    /// How long to wait before the first server of the order is asked.
+    /// Returns a random pause, after which the mirror asks the first server of its order.
     func returnPause(using generator: inout some RandomNumberGenerator) -> Duration {
         returnInterval * Double.random(in: 0.5...1.5, using: &generator)
     }
 }
 
 extension MirrorConfiguration.Backoff {
-    /// The pause after a number of rounds through all servers, 1 for the first.
+    /// Returns the pause after `round` rounds through all servers. The first round is 1.
     func pause(round: Int, isCurable: Bool, using generator: inout some RandomNumberGenerator) -> Duration {
         let doubled = first * (1 << min(max(round - 1, 0), 20))
         let whole = isCurable ? min(doubled, longest) : afterFailure

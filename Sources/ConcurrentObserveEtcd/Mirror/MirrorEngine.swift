@@ -1,48 +1,48 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Etcd
-/// An engine that keeps keys with values, and numbers its changes, as a mirror needs it.
+/// An engine that keeps keys with values, and numbers its changes. A mirror follows it.
 ///
-/// A change has a *revision*: a number that grows from change to change. All keys that change in
-/// one transaction have one revision. An engine that has revisions, and can list and watch, has
-/// mirrors:
+/// Each change has a *revision*: a number that grows from change to change. All keys that one
+/// transaction changes have the same revision. A mirror can follow any engine that has revisions,
+/// and can list and watch:
 ///
 /// ```swift
 /// let mirror = EngineMirror(following: engine, coding: .json)
 /// ```
 ///
-/// The mirror keeps the promises to its observers, whatever the engine: one revision is one change,
-/// in order, none twice, none left out. It waits between attempts, and reports what is stale. The
-/// engine only reads and reports.
+/// The mirror, and not the engine, keeps the promises to observers: each revision is one change, in
+/// order, and none is left out or comes twice. The mirror also waits between attempts, and reports
+/// that contents are stale. The engine only reads and reports.
 ///
-/// An engine that has only its present keys sets ``keepsHistory`` to false. Then each list is one
-/// change, which may cover several revisions.
+/// If an engine has only its present keys, it sets ``keepsHistory`` to false. Then each list is one
+/// change, and may cover several revisions.
 public protocol MirrorEngine: Sendable {
-    /// One of the servers that a session may use.
+    /// A server that a session may use.
     associatedtype Server: Sendable & CustomStringConvertible
     associatedtype Session: MirrorSession
 
-    /// The engine's name, in metrics and messages.
+    /// The engine's name in metrics and messages.
     static var name: String { get }
 
-    /// Whether a watch can report what has changed since an earlier revision. True unless the
-    /// engine says otherwise.
+    /// Whether a watch can report the changes since an earlier revision. The default is true.
     ///
-    /// If false, a watch that throws `revisionGone` is the signal that the keys have changed. The
-    /// mirror then lists, at most once per ``MirrorConfiguration/listGap``, and watches again. It
-    /// stays `ready` while it lists. It never asks for a revision of the past: comparisons are with
-    /// the present keys.
+    /// If false, a watch throws `revisionGone` to signal that keys have changed. Then the mirror
+    /// lists, at most once per ``MirrorConfiguration/listGap``, and watches again. It stays `ready`
+    /// while it lists. It never asks for a past revision, and compares only with the present keys.
     static var keepsHistory: Bool { get }
 
-    /// Where sessions may go. The mirror takes one after another, and waits after the last.
+    /// Returns the servers that a session may use. The mirror tries one after another, and pauses
+    /// after the last one.
     ///
-    /// - Throws: `MirrorError` if the configuration cannot be used: the mirror's `run()` throws it.
+    /// - Throws: `MirrorError` if the configuration cannot be used. The mirror's `run()` then
+    ///   throws the same error.
     func servers() throws -> [Server]
 
-    /// Lends a session for as long as the body runs. Then it ends.
+    /// Opens a session, and lends it to `body`. The session ends when `body` returns or throws.
     ///
-    /// - Throws: `MirrorError` if there can be no session or the connection ends, and what the body
-    ///   throws. The body ends only so.
+    /// - Throws: `MirrorError` if there can be no session, or the connection ends. Otherwise the
+    ///   error that `body` throws.
     func withSession(
         at server: Server,
         _ body: @escaping @Sendable (Session) async throws -> Void
@@ -53,47 +53,47 @@ extension MirrorEngine {
     public static var keepsHistory: Bool { true }
 }
 
-/// A connection to an engine. Every error that it throws is a ``MirrorError``, or a
-/// `CancellationError` of its task.
+/// A connection to an engine. Its members throw only ``MirrorError``, or `CancellationError` if
+/// their task is cancelled.
 ///
-/// The mirror calls the members from several tasks at once. It cancels the tasks of a session that
-/// it ends; a call must end then. Each request has a limit, which is the engine's.
+/// The mirror calls the members from several tasks at once. To end a session, it cancels these
+/// tasks. A call in a cancelled task must end. The engine sets the time limit of each request.
 public protocol MirrorSession: Sendable {
-    /// Lists the keys that were there at a revision, in pages, in any order, each once. No page is
-    /// empty, or all are.
+    /// Lists all keys that existed at a revision, each once, in any order, in one or more pages. A
+    /// page is empty only if there are no keys.
     ///
     /// - Parameters:
-    ///   - revision: nil for the newest one; the call returns its number. An engine that keeps no
-    ///     history knows no other.
-    ///   - limit: With more keys than this the call throws `tooManyKeys`, if possible before it
-    ///     reads them.
-    ///   - page: To be called for each page.
-    /// - Throws: `revisionGone`, if the engine no longer has the revision; `revisionUnknown`, if it
-    ///   has never had it.
+    ///   - revision: The revision to list, or nil for the newest one. An engine that keeps no
+    ///     history can only list the newest one.
+    ///   - limit: The largest number of keys. If there are more, the call throws `tooManyKeys`, if
+    ///     possible before it reads them.
+    ///   - page: Called with each page.
+    /// - Returns: The revision that was listed.
+    /// - Throws: `revisionGone` if the engine no longer has the revision. `revisionUnknown` if the
+    ///   engine has not had it yet.
     func list(
         at revision: Int64?,
         limit: Int,
         page: ([MirrorItem]) throws -> Void
     ) async throws -> MirrorMoment
 
-    /// Reports everything that changes from a revision on, itself included. Returns only by
-    /// throwing.
+    /// Reports all changes from a revision on, this revision included. Runs until it throws.
     ///
-    /// - Parameter receive: To be called for one message after another: first
-    ///   ``MirrorMessage/started``. It throws what the watch has to throw.
-    /// - Throws: `revisionGone`, if the engine no longer has all that comes after the revision. An
+    /// - Parameter receive: Called with one message after another, first with
+    ///   ``MirrorMessage/started``. If it throws, the watch must end with the same error.
+    /// - Throws: `revisionGone` if the engine no longer has all changes from the revision on. An
     ///   engine without history throws it as soon as it has this revision, or a later one.
     func watch(
         from revision: Int64,
         receive: @escaping @Sendable (MirrorMessage) async throws -> Void
     ) async throws
 
-    /// Returns the engine's newest revision, whichever keys have it. It has to be the newest, and
-    /// not one of a past that a separated server still serves.
+    /// Returns the engine's newest revision, which may belong to any key. It must not be an old
+    /// revision that a server still reports while it is cut off from the others.
     func probe() async throws -> MirrorMoment
 
-    /// Returns the newest revision of the keys, and how many there are: from these the mirror sees
-    /// whether keys have changed. It asks where the newest revision of all may be one of other
+    /// Returns the newest revision of the keys, and their number. The mirror finds out from these
+    /// whether its keys have changed. It asks if the engine's newest revision may belong to other
     /// keys.
     ///
     /// The default implementation makes the summary from a list.
@@ -111,12 +111,12 @@ extension MirrorSession {
     }
 }
 
-/// A key with its value, as a list or a change has it.
+/// A key with its value, as a list or a change reports it.
 public struct MirrorItem: Sendable, Equatable {
     public let key: MirrorKey
-    /// nil: the key was deleted. Lists have no such.
+    /// The value; nil if the key was deleted. In a list, each key has a value.
     public let value: [UInt8]?
-    /// The revision that has brought the value.
+    /// The revision that set the value, or deleted the key.
     public let revision: Int64
     /// The engine's other counts.
     public let counts: MirrorCounts
@@ -129,24 +129,25 @@ public struct MirrorItem: Sendable, Equatable {
     }
 }
 
-/// The counts that an engine keeps of a key, each 0 if it does not count it.
+/// The counts that an engine keeps for a key. Each is 0 if the engine does not keep it.
 public struct MirrorCounts: Sendable, Hashable {
     /// The revision that created the key.
     public var createRevision: Int64 = 0
-    /// How often the key has been set since it was created.
+    /// The number of times that the key was set since it was created.
     public var version: Int64 = 0
-    /// The lease that the key ends with.
+    /// The lease whose end deletes the key.
     public var lease: Int64 = 0
 
     public init() {}
 }
 
-/// A state of an engine.
+/// A state of an engine: its newest revision, and the data that the revision belongs to.
 public struct MirrorMoment: Sendable, Equatable {
-    /// At least 1, if mirrors are to resume: 0 stands for no position.
+    /// The revision. It must be at least 1 if mirrors are to resume, because 0 means that there is
+    /// no position.
     public let revision: Int64
-    /// Identifies the data that the revision counts. Other data, as another cluster's, have another
-    /// number, and revisions of different data do not compare.
+    /// Identifies the data that the revision belongs to. Other data, such as another cluster's,
+    /// have another number. Revisions of different data cannot be compared.
     public let history: UInt64
 
     public init(revision: Int64, history: UInt64 = 0) {
@@ -155,14 +156,13 @@ public struct MirrorMoment: Sendable, Equatable {
     }
 }
 
-/// The newest revision of some keys, and how many there are.
+/// The newest revision of some keys, and their number.
 public struct MirrorSummary: Sendable, Equatable {
     /// The revision at which the newest revision and the count were read.
     public let moment: MirrorMoment
-    /// The newest of the revisions that have brought the present keys' values; 0 if there are no
-    /// keys.
+    /// The newest of the revisions that set the present keys' values; 0 if there are no keys.
     public let newest: Int64
-    /// How many keys there are.
+    /// The number of keys.
     public let count: Int
 
     public init(moment: MirrorMoment, newest: Int64, count: Int) {
@@ -172,13 +172,13 @@ public struct MirrorSummary: Sendable, Equatable {
     }
 }
 
-/// A report of a watch.
+/// A message of a watch.
 public enum MirrorMessage: Sendable, Equatable {
-    /// The watch exists: nothing that changes from now on is left out.
+    /// The watch exists. It leaves out no change from now on.
     case started
     /// All changes of one revision. Each item has this revision.
     case change(revision: Int64, [MirrorItem])
-    /// Nothing but what was reported has changed up to this revision, itself included.
+    /// All changes up to this revision, itself included, have been reported.
     case complete(upTo: Int64)
 }
 #endif

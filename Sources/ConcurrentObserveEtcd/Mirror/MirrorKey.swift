@@ -3,14 +3,14 @@
 #if Etcd
 /// A key of an engine: bytes, which are usually text.
 ///
-/// No `String`: two strings that Swift holds equal may be different keys, and a key need not be
-/// UTF-8.
+/// It is not a `String`: two strings that are equal in Swift may be different keys, and a key need
+/// not be UTF-8.
 public struct MirrorKey: Hashable, Sendable {
     public let bytes: [UInt8]
 
     public init(_ bytes: [UInt8]) { self.bytes = bytes }
 
-    /// The key whose bytes are a text's UTF-8.
+    /// Makes a key from the UTF-8 bytes of a text.
     public init(_ text: String) { bytes = Array(text.utf8) }
 
     /// The key as text, or nil if its bytes are not UTF-8.
@@ -21,7 +21,7 @@ extension MirrorKey: ExpressibleByStringLiteral {
     public init(stringLiteral text: String) { self.init(text) }
 }
 
-/// In the order of bytes.
+/// Keys are ordered by their bytes.
 extension MirrorKey: Comparable {
     public static func < (left: MirrorKey, right: MirrorKey) -> Bool {
         left.bytes.lexicographicallyPrecedes(right.bytes)

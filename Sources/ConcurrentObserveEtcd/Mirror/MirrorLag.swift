@@ -3,18 +3,19 @@
 #if Etcd
 /// How far a mirror's contents may be behind its engine.
 public struct MirrorLag: Sendable {
-    /// How many revisions the engine had more than the contents when it was last asked. Revisions
-    /// of other keys count until the mirror knows that they are of other keys.
+    /// The number of revisions by which the engine was ahead of the contents when it was last
+    /// asked. Revisions of other keys count, too, until the mirror knows that these are not its
+    /// own.
     public internal(set) var revisions: Int64 = 0
 
-    /// The contents are those that the engine had at this instant, or later; nil if there never
-    /// were contents.
+    /// The latest instant for which the contents are confirmed: they are those that the engine had
+    /// then, or newer. Nil if they were never confirmed.
     public internal(set) var confirmed: ContinuousClock.Instant?
 
     let clock: MirrorClock
 
-    /// The longest time that changes may have been missing, by the mirror's clock; nil if there
-    /// never were contents.
+    /// The longest time for which changes may have been missing, by the mirror's clock. Nil if the
+    /// contents were never confirmed.
     public var age: Duration? { confirmed.map { $0.duration(to: clock.now) } }
 }
 

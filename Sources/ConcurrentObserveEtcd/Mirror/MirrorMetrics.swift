@@ -3,30 +3,39 @@
 #if Etcd
 import CoreMetrics
 
-/// Reports to swift-metrics what a mirror is doing, each metric with the dimension `mirror`. The
-/// metrics follow the contents: a reader that has seen a change may still find the metrics from
-/// before it.
+/// Reports the work of a mirror to swift-metrics. Each metric has the dimension `mirror`. The
+/// metrics are set after the contents, so a reader that has seen a change may still find older
+/// metrics.
 struct MirrorMetrics: Sendable {
-    /// 1 while the contents may count as current, else 0.
+    /// 1 while the contents count as current, otherwise 0.
     let isReady: Meter
     /// The revision up to which the contents are complete.
     let position: Meter
-    /// How many revisions and seconds the contents may be behind: those of ``MirrorLag``.
+    /// The number of revisions, and of seconds, by which the contents may be behind: see
+    /// ``MirrorLag``.
     let behindRevisions, behindSeconds: Meter
-    /// Keys with a good value, and keys whose present value is malformed.
+    /// The number of keys with a good value, and of keys whose present value is malformed.
     let keys, malformed: Meter
-    /// Revisions and events that watches brought.
+    /// The number of revisions, and of events, that watches delivered.
     let revisions, events: Counter
-    /// Sessions that have ended.
+    /// The number of sessions that have ended.
     let sessions: Counter
-    /// Lists, and those of them that replaced a resumption.
+    /// `lists`: the number of lists. `relists`: the number of times that the mirror had to list
+    /// because it could not continue from its position.
     let lists, relists: Counter
-    /// Comparisons without a difference, and differences.
+    /// `comparisons`: the number of comparisons with the engine that found no difference.
+    /// `divergences`: the number of times that the contents differed from the engine's, or that the
+    /// engine had lost data.
     let comparisons, divergences: Counter
-    /// Changes that were not written, since the key had changed.
+    /// The number of changes that were not written, because a key did not have the expected
+    /// revision.
     let conflicts: Counter
 
-    /// - Parameter engine: The engine's name, with which the metrics' names begin.
+    /// Makes the metrics.
+    ///
+    /// - Parameters:
+    ///   - engine: The engine's name. The names of the metrics begin with it.
+    ///   - label: The value of the dimension `mirror`.
     init(engine: String, label: String, factory: any MetricsFactory) {
         let dimensions = [("mirror", label)]
         func counter(_ name: String) -> Counter {

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Etcd
-/// Whether a mirror's contents may count as current.
+/// Whether a mirror's contents count as current.
 public enum MirrorState: Sendable {
-    /// There are no contents yet; with the error of the last attempt.
+    /// The contents were never confirmed. The error is that of a failed attempt; nil before the
+    /// first.
     case connecting(MirrorError?)
-    /// The contents are those that the engine had within the last
-    /// ``MirrorConfiguration/longestAge``.
+    /// The contents are behind the engine by at most ``MirrorConfiguration/longestAge``.
     case ready
-    /// The contents are those of an earlier time: last confirmed at that instant.
+    /// The contents may be old. The engine last confirmed them for the instant `since`.
     case stale(since: ContinuousClock.Instant, MirrorError)
-    /// As stale, for a reason that repetition does not cure. `since` is nil if there never were
-    /// contents.
+    /// The contents may be old, for a reason that repetition does not cure. The engine last
+    /// confirmed them for the instant `since`; nil if it never did.
     case failed(since: ContinuousClock.Instant?, MirrorError)
 
     public var isReady: Bool { if case .ready = self { true } else { false } }

@@ -4,7 +4,8 @@
 import ConcurrentObserve
 import HashTreeCollections
 
-/// The state that a mirror has learnt. One task changes it; any thread reads it.
+/// The state that a mirror has received from its engine. One task changes it; any thread may read
+/// it.
 final class MirrorStore<Value: Sendable>: Sendable {
     /// Identifies a key's present value, good or malformed, without its bytes.
     struct Record: Sendable, Equatable {
@@ -19,7 +20,7 @@ final class MirrorStore<Value: Sendable>: Sendable {
         }
     }
 
-    /// Everything up to `position` that concerns the range is in `records`.
+    /// The keys at a position: `records` has every change to the range up to `position`.
     struct Known: Sendable {
         var position: Int64 = 0
         var history: UInt64 = 0
@@ -28,13 +29,14 @@ final class MirrorStore<Value: Sendable>: Sendable {
 
     private struct KeyProperty {
         let property: Observed<Value?>
-        /// The version of the contents that the property shows. No revision: where the engine lost
-        /// its data, one comes a second time.
+        /// The version of the contents that the property shows. It is not a revision, because an
+        /// engine that lost data uses a revision a second time.
         var version: UInt64
     }
 
     let contents: Observed<MirrorContents<Value>>
-    /// The position, set after the contents: a reader that sees a position sees its contents, too.
+    /// The position. It is set after the contents: a reader that sees a position also sees its
+    /// contents.
     let position: Observed<Int64>
     private let known = Shared(Known())
     private let properties = Shared<[MirrorKey: KeyProperty]>([:])
@@ -46,18 +48,19 @@ final class MirrorStore<Value: Sendable>: Sendable {
         position = Observed(0)
     }
 
-    /// A copy of all that is known at one position. Later changes do not touch the copy.
+    /// A copy of everything that is known at one position. Later changes do not affect the copy.
     var snapshot: Known { known.withLock { $0 } }
 
     var keyCount: Int { known.withLock { $0.records.count } }
 
     func revision(of key: MirrorKey) -> Int64 { known.withLock { $0.records[key]?.revision ?? 0 } }
 
-    /// A property that shows one key, the same for each call.
+    /// Returns the property that shows one key. It is the same property for each call.
     func property(_ key: MirrorKey) -> Observed<Value?> {
         properties.withLock { properties in
             if let known = properties[key] { return known.property }
-            // Read under the lock: `publish` sets the contents before it looks for properties.
+            // The contents are read under the lock: `publish` sets them before it looks for
+            // properties.
             let (contents, version) = contents.snapshot()
             let property = Observed(contents[key])
             properties[key] = KeyProperty(property: property, version: version)
@@ -65,9 +68,10 @@ final class MirrorStore<Value: Sendable>: Sendable {
         }
     }
 
-    /// Changes to what a list found. No key has changed: no change in the process.
+    /// Changes the contents to the keys of a list. If no key has changed, the contents do not
+    /// change, unless this is the first list.
     ///
-    /// - Returns: How many keys were changed, and which of their values are malformed.
+    /// - Returns: The number of changed keys, and the errors of those whose value is malformed.
     func applyList(_ listed: [MirrorItem], of moment: MirrorMoment) -> (changed: Int, malformed: [MirrorValueError]) {
         let before = snapshot
         var records = TreeDictionary<MirrorKey, Record>()
@@ -81,7 +85,7 @@ final class MirrorStore<Value: Sendable>: Sendable {
             changed.append(MirrorItem(key: key, value: nil, revision: moment.revision))
         }
         known.withLock { $0 = Known(position: moment.revision, history: moment.history, records: records) }
-        // The first list shows that there are no keys, too.
+        // The first list is published even without keys: it shows that there are none.
         var malformed: [MirrorValueError] = []
         if !changed.isEmpty || before.position == 0 {
             malformed = publish(changed, revision: moment.revision, isFromList: true)
@@ -90,9 +94,9 @@ final class MirrorStore<Value: Sendable>: Sendable {
         return (changed.count, malformed)
     }
 
-    /// Changes to what one revision brought.
+    /// Applies the changes of one revision to the contents.
     ///
-    /// - Returns: Which of the values are malformed.
+    /// - Returns: The errors of the values that are malformed.
     func apply(_ items: [MirrorItem], revision: Int64) -> [MirrorValueError] {
         known.withLock { known in
             for item in items { known.records[item.key] = item.value == nil ? nil : Record(item) }
@@ -103,15 +107,15 @@ final class MirrorStore<Value: Sendable>: Sendable {
         return malformed
     }
 
-    /// Notes that nothing has changed up to a revision.
+    /// Notes that no key has changed up to a revision.
     func complete(upTo revision: Int64) {
         known.withLock { $0.position = revision }
         position.value = revision
     }
 
-    /// The one function in which a revision becomes a change in the process: first of the contents,
-    /// then of the properties of single keys, one after the other. A commit of several properties
-    /// would make these one change.
+    /// Publishes the changes of one revision or list. Only this function changes the contents. The
+    /// property `contents` changes first, then the properties of single keys, one after another. A
+    /// commit of several properties would make these one change.
     private func publish(_ items: [MirrorItem], revision: Int64, isFromList: Bool) -> [MirrorValueError] {
         var next = contents.value
         let malformed = items.compactMap { decode($0, into: &next) }
@@ -119,11 +123,12 @@ final class MirrorStore<Value: Sendable>: Sendable {
         next.isFromList = isFromList
         contents.value = next
         let version = contents.version
-        // Decided under the lock; set outside it, since setting calls the user's observers.
+        // The properties are found under the lock, and set outside it, since setting calls the
+        // user's observers.
         let stale = properties.withLock { properties in
             var stale: [(Observed<Value?>, MirrorKey)] = []
             for item in items {
-                // A property with an equal version was made from these contents.
+                // A property that has this version was made from these contents.
                 guard let known = properties[item.key], known.version != version else { continue }
                 properties[item.key]?.version = version
                 stale.append((known.property, item.key))
@@ -134,7 +139,9 @@ final class MirrorStore<Value: Sendable>: Sendable {
         return malformed
     }
 
-    /// - Returns: The error in the value; nil if there is none.
+    /// Decodes a value into the contents.
+    ///
+    /// - Returns: The error if the value is malformed; otherwise nil.
     private func decode(_ item: MirrorItem, into contents: inout MirrorContents<Value>) -> MirrorValueError? {
         guard let bytes = item.value else {
             contents.entries[item.key] = nil

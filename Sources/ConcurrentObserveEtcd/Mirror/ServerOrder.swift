@@ -2,7 +2,7 @@
 
 #if Etcd
 extension MirrorConfiguration {
-    /// In which order a mirror tries its servers. It prefers the first of them.
+    /// The order in which a mirror tries its servers. The mirror prefers the first one.
     public struct ServerOrder: Sendable, Hashable {
         private enum Value: Hashable {
             case asGiven
@@ -10,14 +10,14 @@ extension MirrorConfiguration {
         }
         private let value: Value
 
-        /// As the configuration names them: every mirror of this configuration prefers the same
+        /// The order of the configuration. All mirrors with this configuration prefer the same
         /// server.
         public static let asGiven = ServerOrder(value: .asGiven)
 
-        /// At random, each mirror for itself: many mirrors spread over all servers.
+        /// A random order for each mirror. Many mirrors then spread over all servers.
         public static let shuffled = ServerOrder(value: .shuffled(seed: nil))
 
-        /// In an order that the seed decides: the same one each time.
+        /// A random order that the seed determines: the same seed gives the same order.
         public static func shuffled(seed: UInt64) -> ServerOrder { ServerOrder(value: .shuffled(seed: seed)) }
 
         func arrange<Server>(_ servers: [Server]) -> [Server] {
@@ -32,8 +32,8 @@ extension MirrorConfiguration {
     }
 }
 
-/// A generator that a seed decides: Steele, Lea and Flood, "Fast Splittable Pseudorandom Number
-/// Generators", OOPSLA 2014.
+/// A random number generator that its seed determines: Steele, Lea and Flood, "Fast Splittable
+/// Pseudorandom Number Generators", OOPSLA 2014.
 private struct SplitMix: RandomNumberGenerator {
     var state: UInt64
 
