@@ -10,15 +10,15 @@ import Synchronization
 
 /// The property that the observers of one key are attached to.
 ///
-/// It exists while the key has observers: `users` counts them. When the last one has gone, the
-/// source is dead, and the next observer makes a new source.
+/// The source is alive while the key has observers: `users` counts them. When the last one leaves,
+/// the source is dead. The next observer of the key makes a new source.
 @usableFromInline
 internal final class ElementSource<Value: Sendable>: @unchecked Sendable {
     // Unchecked: `lock` guards the variables.
     private let lock = Lock()
     private var users = 1
     private var present: State?
-    /// The latest change that came before the property was made, or nil: see `property(_:_:)`.
+    /// The latest change from before the property was made, or nil: see `property(_:_:)`.
     private var early: (value: Value?, version: UInt64)?
 
     @usableFromInline
@@ -34,7 +34,7 @@ internal final class ElementSource<Value: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// Adds a user. Returns false, and adds none, if the source is dead.
+    /// Adds a user. If the source is dead, adds none, and returns false.
     func enter() -> Bool {
         lock.withLock {
             if users == 0 { return false }
@@ -43,7 +43,8 @@ internal final class ElementSource<Value: Sendable>: @unchecked Sendable {
         }
     }
 
-    /// Removes a user. The last one leaves a dead source, without its value.
+    /// Removes a user. If it was the last one, the source is dead from now on, and its value is
+    /// released.
     func leave() {
         let last = lock.withLock { () -> State? in
             users -= 1
@@ -54,12 +55,14 @@ internal final class ElementSource<Value: Sendable>: @unchecked Sendable {
 
     var isAlive: Bool { lock.withLock { users > 0 } }
 
-    /// The property; nil if it is not made yet, or the source is dead.
+    /// The property. Nil if it was not made yet, or if the source is dead.
     var property: Observed<Value?>? { lock.withLock { present?.property } }
 
-    /// Returns the property, and makes it if there is none. It begins with the value that the
-    /// caller has read after the source was in the table, or with a later change. An earlier change
-    /// does not begin it: another one may have been announced before the source was in the table.
+    /// Returns the property, and makes it if there is none. The caller has read `value` at
+    /// `version`, after the source was in the table. The property begins with this value, or with a
+    /// later change that was announced. It does not begin with an earlier change: between that
+    /// change and `version`, other changes may have been announced before the source was in the
+    /// table.
     func property(_ value: Value?, _ version: UInt64) -> Observed<Value?> {
         let (state, unused) = lock.withLock { () -> (State, (value: Value?, version: UInt64)?) in
             if let present { return (present, nil) }
@@ -73,9 +76,9 @@ internal final class ElementSource<Value: Sendable>: @unchecked Sendable {
         return state.property
     }
 
-    /// Returns the state to be changed to the value that the key has at a version of the
-    /// dictionary. Nil if the property is not made yet: then it will begin with this value or a
-    /// later one. Nil also if the source is dead.
+    /// Returns the state that must be changed to `value`, the key's value at a version of the
+    /// dictionary. Returns nil if the property was not made yet: it will then begin with this
+    /// value, or with a later one. Also returns nil if the source is dead.
     @usableFromInline
     func state(for value: Value?, at version: UInt64) -> State? {
         let (state, unused) = lock.withLock { () -> (State?, (value: Value?, version: UInt64)?) in
@@ -91,8 +94,8 @@ internal final class ElementSource<Value: Sendable>: @unchecked Sendable {
 
 /// The sources of a dictionary's observed keys.
 ///
-/// Keys are hashed and compared under no lock: a thread makes a changed copy of the tree, and
-/// stores it if no other thread has stored one since. (P5)
+/// Keys are hashed and compared under no lock. A thread makes a changed copy of the tree, and
+/// stores the copy if no other thread has stored one in the meantime. (P5)
 @usableFromInline
 internal final class ElementTable<Key: Hashable & Sendable, Value: Sendable>: @unchecked Sendable {
     // Unchecked: `lock` guards the variables.
@@ -102,9 +105,9 @@ internal final class ElementTable<Key: Hashable & Sendable, Value: Sendable>: @u
     private let lock = Lock()
     private var present: Sources = [:]
     private var changes = 0
-    /// With this many sources, the next one is added without the dead ones.
+    /// The number of sources at which dead sources are removed before the next one is added.
     private var limit = 16
-    /// The observation of the dictionary. Nil once that is gone.
+    /// The observation of the dictionary. Nil when the dictionary is gone.
     private var following: ObservationToken?
     private var isClosed = false
 
@@ -114,7 +117,7 @@ internal final class ElementTable<Key: Hashable & Sendable, Value: Sendable>: @u
     @usableFromInline
     var sources: Sources { lock.withLock { present } }
 
-    /// Returns the source of a key, with the caller as a user.
+    /// Returns the source of a key, and adds the caller to its users.
     func enter(_ key: Key) -> ElementSource<Value> {
         while true {
             var (copy, changes, limit) = lock.withLock { (present, self.changes, self.limit) }
@@ -136,7 +139,8 @@ internal final class ElementTable<Key: Hashable & Sendable, Value: Sendable>: @u
         }
     }
 
-    /// Observes the dictionary, and again if all observations of its contents are cancelled.
+    /// Observes the dictionary. If all observations of its contents are cancelled, observes it
+    /// again.
     @inlinable
     func follow(_ contents: Observed<Contents>, options: ObservationOptions = []) {
         keep(contents.observe(options: options) { [self] change in follow(change) }) { [weak self, weak contents] in
@@ -144,7 +148,7 @@ internal final class ElementTable<Key: Hashable & Sendable, Value: Sendable>: @u
         }
     }
 
-    /// Keeps the observation of the dictionary, unless the dictionary is gone.
+    /// Stores the observation of the dictionary, unless the dictionary is gone.
     ///
     /// - Parameter again: Called if the observation is cancelled while the dictionary exists.
     @usableFromInline
@@ -160,7 +164,7 @@ internal final class ElementTable<Key: Hashable & Sendable, Value: Sendable>: @u
 
     private var isOpen: Bool { lock.withLock { !isClosed } }
 
-    /// Ends the observations of all keys: the dictionary is gone.
+    /// Ends the observations of all keys, because the dictionary is gone.
     @usableFromInline
     func close() {
         let (sources, token) = lock.withLock { () -> (Sources, ObservationToken?) in
@@ -170,9 +174,9 @@ internal final class ElementTable<Key: Hashable & Sendable, Value: Sendable>: @u
         withExtendedLifetime((sources, token)) {}
     }
 
-    /// Updates the sources of the keys that a change of the dictionary concerns; with `.initial`,
-    /// of all keys. They change together, so that no reader of several keys sees a part of the
-    /// change. (P19)
+    /// Updates the sources of the keys that a change of the dictionary changes. With `.initial`,
+    /// updates all sources. The sources change together, so that no reader of several keys sees
+    /// only a part of the change. (P19)
     @inlinable
     func follow(_ change: Change<Contents>) {
         let sources = sources
@@ -187,7 +191,7 @@ internal final class ElementTable<Key: Hashable & Sendable, Value: Sendable>: @u
             if let state = source.state(for: value, at: change.version) { states.append((state, value)) }
         }
         if states.isEmpty { return }
-        // Changes that race arrive in any order: a later one is not undone.
+        // Concurrent changes may arrive in any order. An earlier one must not replace a later one.
         let version = change.version
         PropertyList(states.map(\.state.property)).commit { draft in
             for (state, value) in states where version > state.version {

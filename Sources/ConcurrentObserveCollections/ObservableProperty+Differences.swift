@@ -4,18 +4,19 @@
 public import ConcurrentObserve
 
 extension ObservableProperty {
-    /// Calls `body` with the difference that each change makes, and with the change.
+    /// Calls `body` for each change, with the difference between the two values and with the
+    /// change.
     ///
-    /// If a delivery's policy drops changes, the next difference also contains what these have
-    /// changed. Therefore, with `.latest`, a slow observer receives one difference for all that it
-    /// has missed, and no key is lost. Only `droppingNewest` loses what it drops.
+    /// If a delivery's policy drops changes, the next difference also contains the dropped ones.
+    /// Therefore, with `.latest`, a slow observer receives one difference for everything that it
+    /// has missed, and no key is lost. Only with `droppingNewest`, dropped changes may be lost.
     ///
     /// - Parameters:
     ///   - options: With `.initial`, the first difference inserts every present key.
-    ///   - delivery: Where `body` is called, and how many calls run at a time.
-    ///   - body: Called under no lock.
+    ///   - delivery: The place where `body` is called, and the number of calls that may run at a
+    ///     time.
     /// - Returns: The token that keeps the observation going.
-    /// - Complexity: O(*d* log *n*) for each call, with *d* changed keys.
+    /// - Complexity: O(*d* log *n*) for each call, for *d* changed keys.
     @inlinable
     public func observeDifferences<Key, Element>(
         options: ObservationOptions = [],
@@ -27,8 +28,8 @@ extension ObservableProperty {
         }
     }
 
-    /// Observes each value of the dictionary for as long as its key has this value, also values
-    /// that are assigned later. Use it for values that are models.
+    /// Observes every value of the dictionary, for as long as the value belongs to its key. This
+    /// includes values that are assigned later. Use it for values that are models.
     ///
     /// ```swift
     /// let token = cars.contents.observeEach { key, car in
@@ -36,13 +37,13 @@ extension ObservableProperty {
     /// }
     /// ```
     ///
-    /// When a key is removed or assigned, the token of its earlier value's observation is released.
-    /// When this observation has ended, the observations of all values have ended, too: after
-    /// `cancelAndWait()` has returned, none goes on. (P9, P10)
+    /// When a key is removed or assigned, the token for its previous value is released. When this
+    /// observation has ended, the observations of all values have ended, too. After
+    /// `cancelAndWait()` has returned, none of them runs. (P9, P10)
     ///
-    /// - Parameter observe: Returns the token of an observation of a value. Called once for each
-    ///   assignment, one at a time and under no lock, on threads that change the dictionary; for
-    ///   the present values, before this method returns.
+    /// - Parameter observe: Begins an observation of a value, and returns its token. Called once
+    ///   for each assignment, one call at a time and under no lock, on threads that change the
+    ///   dictionary. For the present values, it is called before this method returns.
     /// - Returns: The token that keeps all the observations going.
     public func observeEach<Key, Element>(
         _ observe: @escaping @Sendable (Key, Element) -> ObservationToken
@@ -53,7 +54,7 @@ extension ObservableProperty {
             for (key, _) in difference.removed { tokens.byKey[key] = nil }
             let assigned = difference.updated.map { ($0.key, $0.new) } + difference.inserted.map { ($0.key, $0.value) }
             for (key, value) in assigned where observation.isActive {
-                // Before the next observation begins, so that no change is delivered to both.
+                // The earlier observation ends before the next one begins: no change reaches both.
                 tokens.byKey[key] = nil
                 tokens.byKey[key] = observe(key, value)
             }
@@ -63,7 +64,7 @@ extension ObservableProperty {
 
 /// The tokens of `observeEach`.
 private final class TokensByKey<Key: Hashable & Sendable>: @unchecked Sendable {
-    // Unchecked: a delivery that makes one call at a time uses it.
+    // Unchecked: only a delivery uses the variable, and it makes one call at a time.
     var byKey: [Key: ObservationToken] = [:]
 }
 #endif

@@ -4,32 +4,34 @@
 public import HashTreeCollections
 import Synchronization
 
-/// A dictionary whose copies share their memory, as the value of a property.
+/// A dictionary for the value of a property. Copies share their memory.
 ///
-/// A changed copy shares with its original all but O(log *n*) of its memory. Therefore a change of
-/// one key costs nearly the same with a hundred keys or a million, and a thread may keep an old
-/// copy. ``difference(from:)`` finds what two copies differ in without looking at the rest.
+/// A changed copy shares with the original all of its memory except O(log *n*). Therefore a change
+/// of one key costs nearly the same with a hundred keys or a million, and a thread may keep an old
+/// copy. ``difference(from:)`` finds the differences between two copies, and does not look at the
+/// rest.
 ///
 /// ```swift
 /// let limits = Observed(PersistentDictionary(["search": 100, "upload": 5]))
 /// limits.modify { limits in limits["upload"] = 10 }
 /// ```
 ///
-/// The order of the keys is arbitrary. The dictionary is a compressed hash-array mapped prefix tree
-/// (Steindorfer and Vinju, "Optimizing Hash-Array Mapped Tries for Fast and Lean Immutable JVM
-/// Collections", OOPSLA 2015), the one in swift-collections, with a list of the last assignments.
+/// The order of the keys is arbitrary. The dictionary uses the compressed hash-array mapped prefix
+/// tree of swift-collections (Steindorfer and Vinju, "Optimizing Hash-Array Mapped Tries for Fast
+/// and Lean Immutable JVM Collections", OOPSLA 2015). It also keeps a list of the last assignments.
 public struct PersistentDictionary<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     @usableFromInline internal var entries: TreeDictionary<Key, Entry> = [:]
     /// The last assignments (`latest`), and those before them (`earlier`). When `latest` has as
     /// many assignments as there are keys, but at least 16 and at most 1,024, it becomes `earlier`,
-    /// and the former `earlier` is dropped. A difference from a still older copy compares all keys.
+    /// and the former `earlier` is dropped. A difference from an older copy than these must compare
+    /// all keys.
     @usableFromInline internal var latest: Assignment<Key>?
     @usableFromInline internal var earlier: Assignment<Key>?
 
     @usableFromInline
     internal struct Entry: Sendable {
         @usableFromInline let value: Value
-        /// The number of the assignment.
+        /// The number of the assignment that set the value.
         @usableFromInline let number: UInt64
 
         @inlinable
@@ -52,15 +54,15 @@ public struct PersistentDictionary<Key: Hashable & Sendable, Value: Sendable>: S
     @inlinable
     public var count: Int { entries.count }
 
-    /// Whether there is no key.
+    /// Whether the dictionary has no keys.
     @inlinable
     public var isEmpty: Bool { entries.isEmpty }
 
-    /// The value of a key; nil if it has none. Setting nil removes the key.
+    /// The value of a key; nil if the key has none. Setting nil removes the key.
     ///
     /// An assignment counts as a change even if the value is equal: see ``difference(from:)``.
     ///
-    /// - Complexity: O(1) expected for reading, O(log *n*) for setting.
+    /// - Complexity: O(1) expected for reading. O(log *n*) for setting.
     @inlinable
     public subscript(key: Key) -> Value? {
         get { entries[key]?.value }
@@ -79,12 +81,12 @@ public struct PersistentDictionary<Key: Hashable & Sendable, Value: Sendable>: S
     }
 }
 
-/// The number of assignments so far, to all dictionaries of the process. An assignment takes the
-/// next number, so no two have the same.
+/// The number of assignments so far, to all dictionaries of the process. Each assignment takes the
+/// next number, so no two assignments have the same one.
 @usableFromInline
 internal let lastNumber = Atomic<UInt64>(0)
 
-/// An assignment to a key, or its removal, and those before it.
+/// The assignment of a value to a key, or the removal of a key, with a link to the one before.
 @usableFromInline
 internal final class Assignment<Key: Sendable>: @unchecked Sendable {
     // Unchecked: only `deinit` changes the variable.
@@ -100,7 +102,7 @@ internal final class Assignment<Key: Sendable>: @unchecked Sendable {
     }
 
     deinit {
-        // In a loop: a long list would overflow the stack.
+        // A loop, because recursion over a long list would overflow the stack.
         var next = before.take()
         while isKnownUniquelyReferenced(&next) { next = next!.before.take() }
     }
@@ -140,13 +142,14 @@ extension PersistentDictionary: ExpressibleByDictionaryLiteral {
 // MARK: - Differences
 
 extension PersistentDictionary {
-    /// The keys in which two dictionaries differ, with their values.
+    /// The keys whose values differ between an old and a new dictionary, with their values.
     public struct Difference: Sendable {
         /// The keys that only the new dictionary has.
         public var inserted: [(key: Key, value: Value)] = []
-        /// The keys that were assigned a value since, possibly an equal one.
+        /// The keys that both dictionaries have, and that were assigned a value in between. The new
+        /// value may equal the old one.
         public var updated: [(key: Key, old: Value, new: Value)] = []
-        /// The keys that only the old dictionary has, with their last values.
+        /// The keys that only the old dictionary has, with their values there.
         public var removed: [(key: Key, value: Value)] = []
 
         @inlinable
@@ -157,15 +160,15 @@ extension PersistentDictionary {
         public var isEmpty: Bool { inserted.isEmpty && updated.isEmpty && removed.isEmpty }
     }
 
-    /// Returns what has changed since `old`, an earlier copy. With any other dictionary the result
-    /// is correct, too: a key that both have counts as updated, unless both have it from the same
-    /// assignment.
+    /// Returns the changes since `old`, an earlier copy of this dictionary. With any other
+    /// dictionary, the result is correct, too: a key that both have counts as updated, unless both
+    /// have it from the same assignment.
     ///
-    /// It says nothing of what happened in between: a key that was removed and inserted again is
-    /// updated.
+    /// The difference does not show single steps: a key that was removed and then inserted again
+    /// counts as updated.
     ///
-    /// - Complexity: O(*d*) expected, with *d* assignments since the copy. O(*n*) if these are more
-    ///   than *n*, or than 1,024, or if `old` is no earlier copy.
+    /// - Complexity: O(*d*) expected, for *d* assignments since the copy. O(*n*) if *d* is greater
+    ///   than *n* or 1,024, or if `old` is not an earlier copy.
     @inlinable
     public func difference(from old: PersistentDictionary) -> Difference {
         var difference = Difference()
@@ -193,7 +196,7 @@ extension PersistentDictionary {
                 if assignment.number == state { return keys }
                 let key = assignment.key
                 if let entry = entries[key] {
-                    // The last assignment of the key.
+                    // This is the last assignment of the key.
                     if entry.number == assignment.number { keys.append(key) }
                 } else if removed.insert(key).inserted {
                     keys.append(key)
@@ -207,9 +210,10 @@ extension PersistentDictionary {
 }
 
 extension PersistentDictionary: Equatable where Value: Equatable {
-    /// Whether both have the same keys with equal values.
+    /// Whether both dictionaries have the same keys with equal values.
     ///
-    /// - Complexity: The same as for ``difference(from:)``.
+    /// - Complexity: O(*d*) expected if `right` is an earlier copy of `left`, for *d* assignments
+    ///   since. O(*n*) if *d* is greater than *n* or 1,024, or if `right` is not an earlier copy.
     @inlinable
     public static func == (left: PersistentDictionary, right: PersistentDictionary) -> Bool {
         left.count == right.count

@@ -4,7 +4,7 @@
 public import ConcurrentObserve
 public import Configuration
 
-/// Sets a property to the value of a key, each time the key's value differs.
+/// Sets a property to the value of a configuration key, whenever the two differ.
 ///
 /// ```swift
 /// let workers = Observed(4)
@@ -12,15 +12,15 @@ public import Configuration
 /// try await follower.follow()
 /// ```
 ///
-/// While the configuration lacks the key, or its value has another type, the property has the value
-/// that it had when the follower was made. An equal value is no change. Several followers may share
-/// a reader.
+/// If the configuration has no such key, or the value has another type, the property gets the value
+/// that it had when the follower was made. An equal value does not count as a change. Several
+/// followers may share a reader.
 ///
-/// With `ConcurrentObserveServiceLifecycle` it is a `Service`.
+/// With `ConcurrentObserveServiceLifecycle`, the follower is a `Service`.
 public struct ConfigFollower: Sendable {
     private let watch: @Sendable () async throws -> Void
 
-    /// Sets the property until the task is cancelled, or the provider's updates end.
+    /// Sets the property until the task is cancelled, or the provider sends no more updates.
     ///
     /// - Throws: An error of the reader's watch.
     public func follow() async throws { try await watch() }
@@ -40,19 +40,19 @@ public struct ConfigFollower: Sendable {
         self.init(property, config) { $0.bool(forKey: key, isSecret: isSecret, default: $1) }
     }
 
-    /// Makes a follower of a key whose value is a text.
+    /// Makes a follower of a key whose value is a string.
     public init(_ property: Observed<String>, key: ConfigKey, in config: ConfigReader, isSecret: Bool = false) {
         self.init(property, config) { $0.string(forKey: key, isSecret: isSecret, default: $1) }
     }
 
-    /// Makes a follower of a key whose value is several texts.
+    /// Makes a follower of a key whose value is an array of strings.
     public init(_ property: Observed<[String]>, key: ConfigKey, in config: ConfigReader, isSecret: Bool = false) {
         self.init(property, config) { $0.stringArray(forKey: key, isSecret: isSecret, default: $1) }
     }
 
-    /// Watches snapshots, because a watch of the key may miss updates: in swift-configuration 1.4.0
-    /// a reloaded file compares the old value with the new one as texts, and delivers no update to
-    /// the watch of a number or a Boolean value.
+    /// Makes a follower. It watches snapshots, because a watch of the key may miss updates. In
+    /// swift-configuration 1.4.0, a reloaded file compares the old value with the new one as texts,
+    /// and delivers no update to the watch of a number or a Boolean value.
     private init<Value: Equatable & Sendable>(
         _ property: Observed<Value>,
         _ config: ConfigReader,

@@ -4,8 +4,8 @@
 public import ConcurrentObserve
 public import Configuration
 
-/// A provider of swift-configuration whose values are in a property: a model's derived dictionary,
-/// or a mirror's contents.
+/// A provider for swift-configuration that takes its values from a property, such as a derived
+/// dictionary or the contents of a mirror.
 ///
 /// ```swift
 /// let limits = Derived { get in
@@ -15,14 +15,15 @@ public import Configuration
 /// let workers = config.int(forKey: "workers", default: 1)
 /// ```
 ///
-/// A key is the components of the reader's key, joined by dots. A text is decoded as the type that
-/// the reader asks for: `true`, `yes`, `1`, `false`, `no` and `0` as a Boolean value, base64 as
-/// bytes, and elements between commas as an array, without the spaces around them.
+/// The components of the reader's key, joined by dots, are the key in the property. A text is
+/// decoded as the type that the reader asks for. A Boolean value is `true`, `yes`, `1`, `false`,
+/// `no` or `0`. Bytes are base64. The elements of an array are between commas, and spaces around an
+/// element are ignored.
 ///
-/// Reading never waits, and finds the present value of the property. A watch begins with the
-/// present value, and receives another one when the key's value differs; a reader that is slow
-/// receives the latest (P1, P2). A snapshot is one value of the property, so its keys belong
-/// together. Any thread may use it. It retains the property.
+/// Reading never waits, and returns the present value of the property. A watch begins with the
+/// present value, and receives another value when the value of its key differs. A slow reader
+/// receives the latest one (P1, P2). A snapshot is one value of the property, so its keys belong
+/// together. Any thread may use the provider. It retains the property.
 public struct ObservedProvider: ConfigProvider {
     public let providerName: String
     private let present: @Sendable () -> Texts
@@ -32,20 +33,20 @@ public struct ObservedProvider: ConfigProvider {
     /// Makes a provider of the texts of `property`.
     ///
     /// - Parameters:
-    ///   - property: The texts by their keys.
-    ///   - name: A name for the log, if a process has several.
+    ///   - property: The texts of all keys.
+    ///   - name: A name for the log, useful if a process has several providers.
     public init(_ property: some ObservableProperty<[String: String]>, name: String? = nil) {
         self.init(property, name: name) { texts, key in texts[key] }
     }
 
-    /// Makes a provider of the texts that `text` finds in the value of `property`. A change of the
-    /// property takes a call of `text` for each watch.
+    /// Makes a provider of the texts that `text` finds in the value of `property`. At each change
+    /// of the property, `text` is called for each watch.
     ///
     /// - Parameters:
-    ///   - property: The property whose value has the texts.
-    ///   - name: A name for the log, if a process has several.
-    ///   - text: Returns the text of a key in a value of the property, or nil if it has no such
-    ///     key. Any thread may call it, several at once.
+    ///   - property: The property whose value contains the texts.
+    ///   - name: A name for the log, useful if a process has several providers.
+    ///   - text: Returns the text of a key in a value of the property, or nil if the value has no
+    ///     such key. Any thread may call it, and several may at once.
     public init<Property: ObservableProperty>(
         _ property: Property,
         name: String? = nil,
@@ -58,10 +59,10 @@ public struct ObservedProvider: ConfigProvider {
         self.providerName = providerName
         present = { texts(property.value) }
         updates = { lookup in
-            // A derived value, so that a change of another key is no update.
+            // With a derived value, a change of another key causes no update.
             let result = Derived(property) { value in lookup.result(in: texts(value)) }
-            // Compared with what the reader has received, too: if it is slow, changes between are
-            // dropped. The sequence does not retain the derived value, so its closure does.
+            // Duplicates are also removed here, because changes may be dropped for a slow reader.
+            // The sequence does not retain the derived value, so the closure does.
             return ConfigUpdatesAsyncSequence(
                 result.removingDuplicates().values(options: .initial, buffering: .latest).map { update in
                     withExtendedLifetime(result) { update.mapError { $0 } }
@@ -81,13 +82,15 @@ public struct ObservedProvider: ConfigProvider {
         try present().value(forKey: key, type: type)
     }
 
-    /// Returns the present value of `key`, like `value(forKey:type:)`: the property is the source
-    /// of all values.
+    /// Returns the present value of `key`, or a result without a value if the property has no such
+    /// key. It does not fetch anything: the property always has the present value.
+    ///
+    /// - Throws: `Mismatch` if the text cannot be decoded as `type`.
     public func fetchValue(forKey key: AbsoluteConfigKey, type: ConfigType) async throws -> LookupResult {
         try value(forKey: key, type: type)
     }
 
-    /// Passes `updatesHandler` a sequence of the present result and of every later one that
+    /// Passes `updatesHandler` a sequence of the present result, and of every later result that
     /// differs. The sequence finishes when the task is cancelled.
     public func watchValue<Return: ~Copyable>(
         forKey key: AbsoluteConfigKey,
@@ -97,30 +100,30 @@ public struct ObservedProvider: ConfigProvider {
         try await updatesHandler(updates(Lookup(key, type)))
     }
 
-    /// Returns the present value of the property.
+    /// Returns a snapshot with the present value of the property.
     public func snapshot() -> any ConfigSnapshot { present() }
 
-    /// Passes `updatesHandler` a sequence of the present snapshot and of later ones. A reader that
-    /// is slow receives the latest.
+    /// Passes `updatesHandler` a sequence of the present snapshot and of later ones. A slow reader
+    /// receives the latest.
     public func watchSnapshot<Return: ~Copyable>(
         updatesHandler: (ConfigUpdatesAsyncSequence<any ConfigSnapshot, Never>) async throws -> Return
     ) async throws -> Return {
         try await updatesHandler(snapshots())
     }
 
-    /// Thrown if a text cannot be decoded as the type for which a reader asks.
+    /// The error that is thrown if a text cannot be decoded as the type that a reader asks for.
     public struct Mismatch: Error, Equatable, CustomStringConvertible {
         /// The key, with its components joined by dots.
         public let key: String
-        /// The type for which the reader asks.
+        /// The type that the reader asks for.
         public let type: ConfigType
 
-        // Without the text, which may be a secret.
+        // The description does not show the text, which may be a secret.
         public var description: String { "the text of '\(key)' is no value of the type \(type.rawValue)" }
     }
 }
 
-/// One value of the property.
+/// A snapshot: one value of the property.
 private struct Texts: ConfigSnapshot {
     let providerName: String
     /// Returns the text of a key.
@@ -131,7 +134,7 @@ private struct Texts: ConfigSnapshot {
     }
 }
 
-/// The key and the type for which a reader asks.
+/// The key and the type that a reader asks for.
 private struct Lookup: Sendable {
     let key: String
     let type: ConfigType
@@ -179,7 +182,7 @@ private struct Lookup: Sendable {
         }
     }
 
-    /// Returns the elements of a text; nil if one of them is no value of the type.
+    /// Returns the elements of a text; nil if one of them cannot be decoded.
     private func elements<Element>(of text: String, _ decode: (String) -> Element?) -> [Element]? {
         let decoded = elements(of: text).map(decode)
         return decoded.contains { $0 == nil } ? nil : decoded.compactMap(\.self)

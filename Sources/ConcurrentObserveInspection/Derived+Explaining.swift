@@ -3,7 +3,7 @@
 public import ConcurrentObserve
 
 extension Derived {
-    /// Explains why the function ran the last time, and whether a read would run it now.
+    /// Explains why the function ran the last time, and whether a read would run it again.
     ///
     /// ```swift
     /// print(verdict.explain())
@@ -13,17 +13,20 @@ extension Derived {
     /// // It is stale: 'requests' has changed since. It has 1 observation.
     /// ```
     ///
-    /// The versions before, and the number of runs, are known from `startRecording()` on. Any
-    /// thread, also inside a callback, and inside the function itself, where it explains the result
-    /// before. It does not run the function, and holds no lock when it reads the version of a
-    /// source of yours. It retains each source for a moment: if that was the last reference, the
-    /// source's `deinit` runs here.
+    /// The earlier versions, and the number of runs, are only known for runs after
+    /// `startRecording()`. Call this from any thread, also inside a callback, or inside the
+    /// function itself: then it explains the previous result. It does not run the function. It may
+    /// read the version of a source whose type is yours; it holds no lock then. It retains each
+    /// source for a moment. If that was the last reference, the source's `deinit` runs in this
+    /// call.
     ///
-    /// The versions of two evaluations are compared for the same source. A source of your own type
-    /// is known again if it is an object. If such sources are no objects, they are compared in
-    /// their order, and only if both evaluations have read the same types. The notes of a recorded
-    /// run retain the sources of your types that this run and the evaluation before it have read:
-    /// until the next run, or, after `stopRecording()`, until the next evaluation.
+    /// The versions of the same source in two evaluations are compared. A source of your own type
+    /// can be recognised if it is an object. If it is not an object, sources of such types are
+    /// compared in their order, and only if both evaluations have read the same types. A recorded
+    /// run retains the sources of your types that this run and the evaluation before it have read.
+    /// They are released at the next run, or, after `stopRecording()`, at the next evaluation.
+    ///
+    /// - Complexity: O(*n*), for *n* sources that the function has read.
     ///
     /// - Complexity: O(what the function has read).
     public func explain() -> DerivedExplanation {
@@ -32,35 +35,35 @@ extension Derived {
     }
 }
 
-/// Explains why the function of a derived value ran the last time. Its description is the
-/// explanation as text.
+/// Explains why the function of a derived value ran the last time. `description` is the explanation
+/// as text.
 public struct DerivedExplanation: Sendable, CustomStringConvertible {
     /// A source that the function has read.
     public struct Source: Sendable, Equatable {
-        /// The label in quotes. For a derived value its place; for other sources without a label
-        /// their type.
+        /// The label, in quotes. A derived value is named by its place. Another source without a
+        /// label is named by its type.
         public let name: String
-        /// The version that was read before the last run; nil if it is not known, or if the source
-        /// was not read.
+        /// The version that the run before the last one read. Nil if it is not known, or if that
+        /// run did not read the source.
         public let before: UInt64?
-        /// The version that was read last; nil if the last run has not read the source.
+        /// The version that the last run read; nil if it did not read the source.
         public let version: UInt64?
-        /// Whether the source has changed since; nil if only a read of the source shows it.
+        /// Whether the source has changed since. Nil if only a read of the source can show this.
         public let hasChanged: Bool?
 
-        /// Whether the last run read another version than the one before it.
+        /// Whether the last two runs read different versions of the source.
         public var isCause: Bool { before != nil && version != nil && before != version }
     }
 
-    /// The file and the line that made the derived value, as in `Server/Health.swift:28`.
+    /// The file and the line that made the derived value, for example `Server/Health.swift:28`.
     public let place: String
-    /// The number of the function's runs whose results were published; nil unless runs are
+    /// The number of runs of the function whose results were published; nil if runs are not
     /// recorded.
     public let runs: Int?
-    /// The sources that the function has read last, in the order of its reads, then those that it
-    /// does not read any more. A derived value among them stands for all that it was made from.
+    /// The sources that the last run read, in the order of the reads. After them, the sources that
+    /// it no longer reads. A derived value among them stands for everything that it was made from.
     public let sources: [Source]
-    /// The number of observations of the value.
+    /// The number of observations of the derived value.
     public let observationCount: Int
     private let isEvaluated: Bool
 
@@ -76,9 +79,9 @@ public struct DerivedExplanation: Sendable, CustomStringConvertible {
         isEvaluated = inspected.isEvaluated
     }
 
-    /// Whether a read would run the function: true if it has not run, or a source has changed
-    /// since. Nil if only a read of a derived value that the function reads, or of a source of
-    /// another kind, shows it.
+    /// Whether a read would run the function: true if it has not run, or if a source has changed
+    /// since. Nil if this can be known only by reading a source: a derived value, or a source of
+    /// your own type.
     public var isStale: Bool? {
         if !isEvaluated || sources.contains(where: { $0.hasChanged == true }) { return true }
         return sources.contains { $0.hasChanged == nil } ? nil : false

@@ -2,9 +2,8 @@
 
 public import ConcurrentObserve
 
-/// Shows who observes what at one moment: properties, registries, paths, groups and derived values,
-/// with their observers, and the events that wait in mailboxes. Its description is the graph as
-/// text.
+/// The sources and their observers at one moment: properties, registries, paths, groups and derived
+/// values, and the events that wait in mailboxes. `description` is the graph as text.
 public struct ObservationGraph: Sendable, CustomStringConvertible {
     private let nodes: [Node]
 
@@ -14,11 +13,11 @@ public struct ObservationGraph: Sendable, CustomStringConvertible {
         let edges: [Edge]
     }
 
-    /// One observer, or several with the same description.
+    /// One observer, or several observers with the same description.
     fileprivate struct Edge: Hashable {
         /// Describes the observation.
         let text: String
-        /// The index of the node that changes because of the observed one.
+        /// The index of the node that changes when the observed node changes; nil if there is none.
         let target: Int?
     }
 
@@ -56,7 +55,7 @@ public struct ObservationGraph: Sendable, CustomStringConvertible {
         }
     }
 
-    /// A line for each source, and below it one for each kind of its observers.
+    /// A line for each source. Below each, a line for each kind of its observers.
     public var description: String {
         if nodes.isEmpty { return "nothing is observed" }
         return nodes.flatMap { node in
@@ -69,7 +68,7 @@ public struct ObservationGraph: Sendable, CustomStringConvertible {
         }.joined(separator: "\n")
     }
 
-    /// The graph in the language of Graphviz: `dot -Tsvg` draws it.
+    /// The graph in the language of Graphviz. `dot -Tsvg` draws it.
     public var graphviz: String {
         var lines = ["digraph observations {", "  rankdir=LR; node [shape=box];"]
         for (index, node) in nodes.enumerated() {
@@ -124,8 +123,8 @@ extension ObservationGraph.Edge {
 }
 
 extension String {
-    /// The string without characters that could begin a line or a terminal's command: each is
-    /// written as an escape sequence.
+    /// The string on one line. Characters that could begin a line or a terminal's command are
+    /// replaced by escape sequences.
     var onOneLine: String {
         unicodeScalars.reduce(into: "") { text, scalar in
             switch scalar.properties.generalCategory {
@@ -137,7 +136,7 @@ extension String {
 }
 
 extension [ObservationGraph.Edge] {
-    /// The distinct elements in the order of their first occurrence, each with the number of its
+    /// The distinct elements, in the order of their first occurrence. Each has the number of its
     /// occurrences.
     fileprivate var counted: [(Element, Int)] {
         var order: [Element] = []
@@ -151,23 +150,24 @@ extension [ObservationGraph.Edge] {
 }
 
 extension ConcurrentObserveDiagnostics {
-    /// Returns who observes what: the sources that have a label, those whose observations were
-    /// recorded, and all that change because of these.
+    /// Returns the graph of the process, with the observers of each source. The graph has the
+    /// sources that have a label, the sources whose observations were recorded, and all sources
+    /// that change because of these.
     ///
-    /// Each source is looked at by itself, so the graph may mix moments. A source whose
-    /// observations were all made before `startRecording()` is found by its label, or
-    /// because another leads to it. Observations whose owners are dead end. (P13) Any thread, also
-    /// inside a callback; never waits for user code.
+    /// Each source is inspected separately, so the graph may show different moments. If all
+    /// observations of a source were made before `startRecording()`, it is found only by its label,
+    /// or through another source that leads to it. Observations whose owners are dead end. (P13)
+    /// Call it from any thread, also inside a callback. It never waits for user code.
     ///
     /// - Complexity: O(sources and observers). Reads debug information like
     ///   `observationsByOrigin()`.
     public static func graph() -> ObservationGraph { ObservationGraph(InspectedSource.all(from: nil)) }
 
-    /// Returns who observes these sources, and all that change because of them. Needs no label and
-    /// no recording.
+    /// Returns the graph of these sources and of all sources that change because of them, each with
+    /// its observers. The sources need no label, and no recording.
     ///
-    /// - Parameter sources: Properties, weak properties, registries and derived values. Other
-    ///   sources are left out: name the properties of a model.
+    /// - Parameter sources: Properties, weak properties, registries and derived values. Sources of
+    ///   other types are left out. For a model, pass its properties.
     public static func graph(of sources: any ObservationSource...) -> ObservationGraph {
         ObservationGraph(InspectedSource.all(from: sources))
     }

@@ -3,23 +3,23 @@
 import ConcurrentObserve
 import Runtime
 
-/// The calls that led to an observation. They are kept as addresses until a report needs their
-/// names.
+/// The calls that led to an observation. They are stored as addresses. The names are found when a
+/// report needs them.
 package struct Origin: Sendable {
     let backtrace: Backtrace?
 
-    /// The images of the process. They are passed to each capture, which would otherwise need a
-    /// millisecond to read them again.
+    /// The images of the process. Each capture receives them. Otherwise it would read them again,
+    /// which takes a millisecond.
     private static let images = ImageMap.capture()
 
-    /// Captures the calls that the calling thread or task is in.
+    /// Captures the calls in which the calling thread or task is.
     ///
-    /// - Complexity: O(1). It takes some microseconds, for 40 calls at most.
+    /// - Complexity: O(1). It captures at most 40 calls, and takes some microseconds.
     package static func capture() -> Origin {
         Origin(backtrace: try? Backtrace.capture(limit: 40, top: 0, images: images))
     }
 
-    /// Does the work that only the first capture needs. Call it where no lock is held.
+    /// Does the work that is needed only once, at the first capture. Call it where no lock is held.
     package static func prepare() { _ = capture() }
 
     /// A call in the program or the test.
@@ -28,7 +28,7 @@ package struct Origin: Sendable {
         package let path: String
         package let line: Int
         package let file: String
-        /// The file and the line, or the function if these are not known.
+        /// The file and the line, or the function if the line is not known.
         package let text: String
 
         init(function: String, path: String = "", line: Int = 0) {
@@ -39,16 +39,16 @@ package struct Origin: Sendable {
             hasLine = line > 0 && !file.hasPrefix("@__swiftmacro")
         }
 
-        /// Whether the line is one of the program's files.
+        /// Whether the line is known, and belongs to a file of the program.
         let hasLine: Bool
     }
 
-    /// The addresses of the calls. They are equal for two observations that the same line has made
-    /// in the same way.
+    /// The addresses of the calls. Two observations have equal addresses if the same line made them
+    /// through the same calls.
     package var addresses: [Backtrace.Address] { backtrace?.frames.map(\.originalProgramCounter) ?? [] }
 
-    /// Returns the calls that led to the observation, without those of the library: the caller of
-    /// `observe` first.
+    /// Returns the calls that led to the observation, except calls inside the library. The caller
+    /// of `observe` comes first.
     ///
     /// - Complexity: Reads the debug information: see `PlaceNames`.
     package func places() -> [Place] {

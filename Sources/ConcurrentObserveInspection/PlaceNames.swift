@@ -4,32 +4,34 @@ import ConcurrentObserve
 import ConcurrentObservePlatform
 import Runtime
 
-/// The places of calls, by the addresses of the calls.
+/// Finds the places of calls by the addresses of the calls.
 ///
-/// Looking up a call takes some milliseconds, and all calls of a backtrace are looked up together.
-/// An address is looked up once, until the recording stops: there are no more of them than the
-/// program has calls. The Runtime module keeps the debug information that it has read, tens of
-/// megabytes, for each thread that asks, until the thread exits. Therefore a thread of the library
-/// asks, which exits after each batch.
+/// To look up a call takes some milliseconds, and all calls of a backtrace are looked up together.
+/// Each address is looked up once, until the recording stops. Memory is bounded, because the
+/// program has a limited number of calls. The Runtime module keeps the debug information that it
+/// reads, tens of megabytes, for each thread that uses it, until the thread exits. Therefore a
+/// thread of the library does each batch, and then exits.
 internal final class PlaceNames: @unchecked Sendable {
     // Unchecked: `known` is guarded by `lock`.
     private static let shared = PlaceNames()
 
-    /// The calls at an address, the inlined ones first, without those of the library and the
-    /// runtime. Empty if nothing is known of the address.
+    /// The calls at each address, inlined calls first, except calls of the library and the runtime.
+    /// The array is empty if nothing is known about the address.
     typealias Names = [Backtrace.Address: [Origin.Place]]
 
-    /// Held by the caller whose batch is looked up. No thread takes it inside `lock`.
+    /// The caller whose batch is being looked up holds this lock. No thread takes it while it holds
+    /// `lock`.
     private let batch = Lock()
     private let lock = Lock()
     private var known: Names = [:]
 
     private init() {}
 
-    /// Returns the places that made some observations, in the same order; nil for an observation if
-    /// nothing is known of it.
+    /// Returns the places at which the observations were made, in the same order. The place is nil
+    /// if nothing is known about it.
     ///
-    /// - Complexity: O(`observations`). The first look at a line looks up a whole backtrace.
+    /// - Complexity: O(`observations`). At the first observation of a line, its whole backtrace is
+    ///   looked up.
     static func places(of observations: [MadeObservation]) -> [String?] {
         let made = observations.map { $0.recorded }
         let places = made.map { $0?.knownPlace }
@@ -38,8 +40,8 @@ internal final class PlaceNames: @unchecked Sendable {
         return zip(made, places).map { made, place in place ?? made?.findPlace(in: names) }
     }
 
-    /// Returns the known names of addresses, after it has looked up those of `origins` for which
-    /// `isEnough` is false.
+    /// Returns the known names. Before that, looks up the addresses of those `origins` for which
+    /// `isEnough` returns false.
     static func names(
         of origins: [Origin],
         _ isEnough: @escaping @Sendable (Origin, Names) -> Bool
@@ -47,7 +49,7 @@ internal final class PlaceNames: @unchecked Sendable {
         let known = shared.lock.withLock { shared.known }
         if origins.allSatisfy({ isEnough($0, known) }) { return known }
         return shared.batch.withLock {
-            // The previous batch may have found these names already.
+            // An earlier batch may have found these names in the meantime.
             let known = shared.lock.withLock { shared.known }
             let unknown = origins.filter { !isEnough($0, known) }
             if unknown.isEmpty { return known }
@@ -76,8 +78,8 @@ extension Origin {
         backtrace?.frames.allSatisfy { names[$0.adjustedProgramCounter] != nil } ?? true
     }
 
-    /// Returns the place that made the observation: the first call that has a line, or the first
-    /// one if none has.
+    /// Returns the place that made the observation: the first call whose line is known. If there is
+    /// none, the first call.
     ///
     /// - Returns: `.some(nil)` if the backtrace has no place; nil if an address must be looked up
     ///   first.
@@ -109,10 +111,10 @@ extension Origin {
 }
 
 extension Origin.Place {
-    /// Makes the place of a call. Returns nil for a call of the library or the runtime.
+    /// Makes the place of a call. Fails for a call of the library or the runtime.
     fileprivate init?(_ symbol: SymbolicatedBacktrace.Symbol) {
         let name = symbol.rawName
-        // Without a call of the program, only this is known.
+        // If no call belongs to the program, only this is known.
         if name.hasPrefix("_ZN5swift34runJobInEstablishedExecutorContext") {
             self.init(function: "a task")
             return

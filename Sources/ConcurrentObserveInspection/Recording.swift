@@ -4,16 +4,16 @@ public import ConcurrentObserve
 import ConcurrentObservePlatform
 
 extension ConcurrentObserveDiagnostics {
-    /// Records from now on who makes observations, where and when, and why derived values are
-    /// computed. Any thread; a second call does nothing.
+    /// Begins to record where and when observations are made, and why derived values are computed.
+    /// Call it from any thread. A second call does nothing.
     ///
-    /// Observations that were made before are not recorded, so a service calls this when it starts.
-    /// While the library records, each registration keeps the addresses of its calls, which takes
-    /// some microseconds, and each run of a derived value's function keeps the versions that it has
-    /// read. Otherwise a registration and a run each load one flag.
+    /// Earlier observations are not recorded, so a service calls this when it starts. While the
+    /// library records, each registration stores the addresses of its calls, which takes some
+    /// microseconds. Each run of a derived value's function stores the versions that it read.
+    /// Without recording, a registration and a run each load one flag.
     ///
-    /// - Parameter clock: Measures how long ago an observation was made. Its `now` is read when an
-    ///   observation begins, under no lock of the library. It must not observe.
+    /// - Parameter clock: Measures the ages of observations. Its `now` is read when an observation
+    ///   begins, under no lock of the library. It must not make observations.
     public static func startRecording(clock: some Clock<Duration> = ContinuousClock()) {
         Origin.prepare()
         let start = clock.now
@@ -21,19 +21,19 @@ extension ConcurrentObserveDiagnostics {
         _ = ObservationScope { RecordedOrigin(origin: .capture(), time: age(), now: age) }.beginForProcess()
     }
 
-    /// Stops recording, and forgets what was recorded. Any thread.
+    /// Stops recording, and deletes the records. Call it from any thread.
     public static func stopRecording() {
         ObservationScope.endForProcess()
         PlaceNames.forget()
     }
 }
 
-/// The calls that made an observation, and the time at which they did.
+/// The calls that made an observation, and the time of the observation.
 internal final class RecordedOrigin: @unchecked Sendable {
     // Unchecked: `place` is guarded by `lock`.
     let origin: Origin
-    /// The time at which the observation was made. `now` returns the present time. Both are
-    /// measured from the begin of the recording.
+    /// The time at which the observation was made. `now` returns the present time. Both count from
+    /// the beginning of the recording.
     let time: Duration
     let now: @Sendable () -> Duration
 
@@ -44,11 +44,11 @@ internal final class RecordedOrigin: @unchecked Sendable {
         (self.origin, self.time, self.now) = (origin, time, now)
     }
 
-    /// The file and the line that made the observation, `.some(nil)` if nothing is known of it; nil
-    /// until `findPlace(in:)` has found it.
+    /// The file and the line that made the observation. `.some(nil)` if nothing is known about
+    /// them; nil before `findPlace(in:)` was called.
     var knownPlace: String?? { lock.withLock { place } }
 
-    /// Returns the file and the line that made the observation, and keeps it.
+    /// Finds the file and the line that made the observation, and stores them in `knownPlace`.
     func findPlace(in names: PlaceNames.Names) -> String? {
         let found = origin.place(in: names).map { $0?.text } ?? nil
         lock.withLock { place = found }

@@ -5,42 +5,44 @@ import ConcurrentObserve
 import Dispatch
 public import Logging
 
-/// Warns of callbacks that do not return, and of mailboxes that grow, by their labels, for as long
-/// as it is referenced.
+/// Logs warnings about callbacks that do not return, and about mailboxes that grow, with their
+/// labels. It watches for as long as it is referenced.
 ///
-/// It looks on a dispatch queue of its own, so that it goes on where every thread of the
-/// cooperative pool is blocked by such callbacks. Looking costs the callbacks and the notifications
-/// nothing.
+/// The watch has its own dispatch queue, so it continues even if such callbacks block every thread
+/// of the cooperative pool. It costs callbacks and notifications nothing.
 ///
 /// ```swift
 /// let watch = StuckCallbackWatch(logger: logger)
 /// ```
 ///
-/// Each call of a callback is warned of once, when it has been seen running for the limit, and
-/// reported once more, as a notice, when it has returned. The metadata has the label of the
-/// observation, property or registry as `label`, and the age as `running-seconds`.
+/// If a call of a callback runs for the limit, the watch logs one warning. When the callback has
+/// returned, it logs one notice. The metadata has the label of the observation, property or
+/// registry as `label`, and the age of the call as `running-seconds`.
 ///
-/// A mailbox is warned of when more events wait in it than the limit, again each time their number
-/// has doubled, and once more, as a notice, when fewer than 1,024 do. The metadata has `label`,
-/// `pending-events`, and of the process `process-pending-events` and `process-peak-pending-events`.
+/// If more events wait in a mailbox than the limit, the watch logs a warning, and another one each
+/// time that the number has doubled. When fewer than 1,024 events wait, it logs one notice. The
+/// metadata of a warning has `label` and `pending-events`, and for the whole process
+/// `process-pending-events` and `process-peak-pending-events`.
 public final class StuckCallbackWatch: Sendable {
     private let logger: Logger
     private let limit: Duration
     private let interval: Duration
-    /// Calls a closure on a queue after a pause.
+    /// Calls a closure on a queue, after a pause.
     private let wait: @Sendable (Duration, DispatchQueue, @escaping @Sendable () -> Void) -> Void
-    /// The time by the clock that was passed; nil for the system's, by which the library knows the
-    /// age of each callback.
+    /// The time by the clock that was passed; nil for the system's clock. The library itself
+    /// measures the age of each callback by the system's clock.
     private let time: (@Sendable () -> Duration)?
     private let queue = DispatchQueue(label: "observe-stuck-watch", qos: .utility)
     private let pendingLimit: UInt64
 
-    /// The warnings that are not over. Each look passes them on to the next look.
+    /// The state that each look passes on to the next look: the callbacks and mailboxes that the
+    /// watch has seen or warned of.
     private struct Known {
         var stuck: [ObservationReport.ID: Stuck] = [:]
-        /// When a look first saw each callback that runs.
+        /// The time at which a look first saw each running callback. Empty with the system's clock.
         var seen: [ObservationReport.ID: Duration] = [:]
-        /// The mailboxes that the watch has warned of, with the number of events that waited then.
+        /// The mailboxes that the watch has warned of, each with the number of events that waited
+        /// then.
         var large: [ObservationReport.ID: ObservationReport] = [:]
     }
 
@@ -55,11 +57,11 @@ public final class StuckCallbackWatch: Sendable {
     ///
     /// - Parameters:
     ///   - logger: The logger of the warnings. It is called on the watch's queue.
-    ///   - limit: How long a callback may run before it is warned of.
-    ///   - interval: How long to wait between two looks: a callback may run longer than the limit
-    ///     by this time before it is noticed.
-    ///   - pendingLimit: How many events may wait in a mailbox before it is warned of: 1,024 at
-    ///     least.
+    ///   - limit: The time that a callback may run before the watch logs a warning.
+    ///   - interval: The pause between two looks. A warning may come later than the limit by this
+    ///     time.
+    ///   - pendingLimit: The number of events that may wait in a mailbox before the watch logs a
+    ///     warning. Numbers below 1,024 count as 1,024.
     public init(
         logger: Logger,
         limit: Duration = .seconds(5),
@@ -76,19 +78,18 @@ public final class StuckCallbackWatch: Sendable {
         Self.look(again: self, in: .zero, Known())
     }
 
-    /// Begins to watch, with looks at the times of a clock: for tests, which pass a clock that they
-    /// advance.
+    /// Begins to watch, and measures time by `clock`. Tests pass a clock that they advance.
     ///
-    /// A task waits for the clock, so a look is late where every thread of the cooperative pool is
-    /// blocked. How long a callback has been running counts from the first look that saw it.
+    /// A task waits for the clock, so a look comes late if every thread of the cooperative pool is
+    /// blocked. The age of a callback counts from the first look that saw it.
     ///
     /// - Parameters:
     ///   - logger: The logger of the warnings. It is called on the watch's queue.
-    ///   - limit: How long a callback may run before it is warned of.
-    ///   - interval: How long to wait between two looks.
-    ///   - pendingLimit: How many events may wait in a mailbox before it is warned of: 1,024 at
-    ///     least.
-    ///   - clock: The clock that measures the interval, and how long callbacks run. It never goes
+    ///   - limit: The time that a callback may run before the watch logs a warning.
+    ///   - interval: The pause between two looks.
+    ///   - pendingLimit: The number of events that may wait in a mailbox before the watch logs a
+    ///     warning. Numbers below 1,024 count as 1,024.
+    ///   - clock: The clock that measures the interval, and the ages of callbacks. It must not go
     ///     back. If its `sleep` throws, the pause is over.
     public init(
         logger: Logger,
@@ -110,7 +111,8 @@ public final class StuckCallbackWatch: Sendable {
         Self.look(again: self, in: .zero, Known())
     }
 
-    /// References the watch only during a look, so that the watch ends with its last reference.
+    /// Schedules the next look. It retains the watch only during a look, so the watch ends when its
+    /// last reference is released.
     private static func look(again watch: StuckCallbackWatch, in pause: Duration, _ known: Known) {
         watch.wait(pause, watch.queue) { [weak watch] in
             guard let watch else { return }
@@ -121,13 +123,14 @@ public final class StuckCallbackWatch: Sendable {
         }
     }
 
-    /// Warns of callbacks that have become stuck, and reports those that have returned.
+    /// Logs a warning for each callback that has become stuck, and a notice for each that has
+    /// returned.
     ///
-    /// - Parameter known: The callbacks that ran at the last look, and those that were stuck. The
-    ///   call replaces them by those of this look.
+    /// - Parameter known: The callbacks that the last look saw running, and those that were stuck.
+    ///   The call replaces them with those of this look.
     private func lookAtCallbacks(_ known: inout Known) {
         let now = time?()
-        // A clock of the user's measures each callback from the first look that saw it.
+        // By a clock of the user's, the age of a callback counts from the first look that saw it.
         let running = ConcurrentObserveDiagnostics.callbacks(runningFor: now == nil ? limit : .zero)
         var stuck: [ObservationReport.ID: Stuck] = [:]
         var seen: [ObservationReport.ID: Duration] = [:]
@@ -149,7 +152,7 @@ public final class StuckCallbackWatch: Sendable {
 }
 
 extension StuckCallbackWatch {
-    /// Warns of mailboxes that have grown, and reports those that have become small.
+    /// Logs a warning for each mailbox that has grown, and a notice for each that has shrunk.
     ///
     /// - Parameter known: The mailboxes that the watch has warned of. The call updates them.
     private func lookAtMailboxes(_ known: inout [ObservationReport.ID: ObservationReport]) {
@@ -181,7 +184,9 @@ extension ObservationReport {
 
     fileprivate var pending: UInt64 { counts?.pending ?? 0 }
 
-    /// - Parameter age: How long the callback has been running; nil for a mailbox.
+    /// Makes the metadata of a log message.
+    ///
+    /// - Parameter age: The time for which the callback has been running; nil for a mailbox.
     fileprivate func metadata(age: Duration?) -> Logger.Metadata {
         var metadata: Logger.Metadata = [:]
         if let age {

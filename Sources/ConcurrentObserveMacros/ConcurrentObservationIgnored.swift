@@ -3,8 +3,8 @@
 #if Macros
 /// Leaves a member of a `@ConcurrentObservable` class as it is written.
 ///
-/// The class is `Sendable`, so that a stored variable that is left out must be safe by other means:
-/// `nonisolated(unsafe)`, or a wrapper.
+/// The class is `Sendable`. Therefore a stored variable with this mark must be safe by other means,
+/// such as `nonisolated(unsafe)` or a wrapper.
 @attached(peer)
 public macro ConcurrentObservationIgnored() =
     #externalMacro(module: "ConcurrentObserveMacrosPlugin", type: "ConcurrentObservationIgnoredMacro")

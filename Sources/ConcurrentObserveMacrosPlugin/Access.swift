@@ -13,7 +13,8 @@ enum Access: String, CaseIterable, Comparable {
 
     /// The modifier for a member of `Properties`, followed by a space.
     ///
-    /// `Properties` is nested in the class, and the class must see its private members.
+    /// `Properties` is nested in the class. A private member is `fileprivate` there, because the
+    /// class must see it.
     var asMember: String { self == .private ? "fileprivate " : asStorage }
 
     /// The modifier for a member of the class, followed by a space. Empty for the default level.

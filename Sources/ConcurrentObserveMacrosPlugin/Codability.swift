@@ -4,13 +4,13 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// Checks the conformances that the compiler writes from the stored properties of a class. For a
-/// model these are its observed properties.
+/// Checks the conformances whose methods the compiler would write from the stored properties of a
+/// class. The stored properties of a model are its observed properties.
 enum Codability {
     /// Reports the methods that are missing in a class that declares `Codable`, `Decodable` or
     /// `Encodable`.
     ///
-    /// Without these methods the compiler would report the observed properties.
+    /// Without this report, the compiler would report errors in the observed properties.
     static func problem(of model: ClassDeclSyntax) -> Diagnostic? {
         let members = model.memberBlock.members
         guard
@@ -33,7 +33,8 @@ enum Codability {
         )
     }
 
-    /// Returns which of the protocols `Decodable` and `Encodable` the type stands for.
+    /// Returns the names of those of the protocols `Decodable` and `Encodable` that `type`
+    /// contains.
     private static func names(of type: TypeSyntax) -> [String] {
         switch type.as(TypeSyntaxEnum.self) {
         case .identifierType(let named): names(of: named.name.text)
@@ -76,7 +77,7 @@ extension MemberBlockItemListSyntax {
 }
 
 extension FunctionSignatureSyntax {
-    /// The label of the only parameter; nil if there is another number of parameters.
+    /// The label of the only parameter; nil if there is not exactly one parameter.
     fileprivate var firstLabel: String? {
         parameterClause.parameters.count == 1 ? parameterClause.parameters.first!.firstName.text : nil
     }

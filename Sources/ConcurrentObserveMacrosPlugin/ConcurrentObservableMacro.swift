@@ -10,7 +10,7 @@ import SwiftSyntaxMacros
 /// `@ConcurrentObservable`: marks the variables of a class as observed, adds a type in which key
 /// paths find them, and adds the conformances.
 ///
-/// The member role reports each error, once. The other roles leave out the members with errors.
+/// The member role reports each error once. The other roles ignore members with errors.
 struct ConcurrentObservableMacro {}
 
 // MARK: - The observed properties, for key paths and for removal
@@ -66,7 +66,7 @@ extension ConcurrentObservableMacro: MemberMacro {
         ]
     }
 
-    /// Returns the method that ends all observations; nothing if the class has its own.
+    /// Returns the method that ends all observations; nothing if the class has its own method.
     private static func removal(_ model: ModelClass) -> [DeclSyntax] {
         guard !model.cancelsObservations else { return [] }
         let lines =
@@ -87,7 +87,7 @@ extension ModelClass {
     /// Whether one of the observed properties is found as a dynamic member.
     var hasDynamic: Bool { has { $0.isDynamic } }
 
-    /// Whether a condition holds for any of the observed variables, also inside `#if`.
+    /// Whether `isSuch` returns true for one of the observed variables, also inside `#if`.
     func has(where isSuch: (ObservedVariable) -> Bool) -> Bool {
         lines { isSuch($0) ? "" : nil }.contains("")
     }
@@ -156,7 +156,7 @@ extension ConcurrentObservableMacro: ExtensionMacro {
         conformingTo protocols: [TypeSyntax],
         in context: some MacroExpansionContext
     ) throws -> [ExtensionDeclSyntax] {
-        // `protocols` has only those that the class does not state itself.
+        // `protocols` contains only conformances that the class does not declare itself.
         guard !protocols.isEmpty, let model = declaration.as(ClassDeclSyntax.self) else { return [] }
         func list(isChecked: Bool) -> String {
             protocols.map { type -> String in
@@ -167,8 +167,8 @@ extension ConcurrentObservableMacro: ExtensionMacro {
         }
         switch ModelClass.read(declaration, attribute: node) {
         case .read(let model):
-            // Only the macro's own error is reported. The compiler would also report the variable,
-            // which is left as it is.
+            // Only the macro's own error is reported. With a checked conformance, the compiler
+            // would also report the variable, because it stays as it was written.
             let isChecked = model.problems(in: context).isEmpty
             return [
                 try ExtensionDeclSyntax("nonisolated extension \(type.trimmed): \(raw: list(isChecked: isChecked)) {}")
@@ -181,8 +181,8 @@ extension ConcurrentObservableMacro: ExtensionMacro {
     /// Returns the conformance of a class that has an error. It is never used, because the program
     /// does not compile.
     ///
-    /// Without it the compiler crashes at a subclass (Swift 6.3.1), because it looks for the
-    /// conformance that the macro is declared to add.
+    /// Without it, the compiler (Swift 6.3.1) crashes at a subclass: it looks for the conformance
+    /// that the macro declares to add.
     private static func unusable(
         _ model: ClassDeclSyntax,
         _ type: String,
@@ -207,8 +207,8 @@ extension ConcurrentObservableMacro: ExtensionMacro {
 extension ModelClass {
     /// Returns the problems of the members that are compiled.
     ///
-    /// If the compiler does not report which members it compiles, members inside `#if` are left to
-    /// it.
+    /// If the compiler does not tell the macro which members it compiles, the macro does not check
+    /// members inside `#if`.
     fileprivate func problems(in context: some MacroExpansionContext) -> [Diagnostic] {
         let compiled = members.compiled(for: context.buildConfiguration)
         return compiled.flatMap { member -> [Diagnostic] in

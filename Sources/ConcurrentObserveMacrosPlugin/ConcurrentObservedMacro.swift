@@ -5,9 +5,9 @@ import SwiftSyntax
 import SwiftSyntaxMacros
 
 /// `@ConcurrentObserved`: makes the storage and the accessors of one variable.
-/// `@ConcurrentObservable` attaches it.
+/// `@ConcurrentObservable` attaches this macro.
 struct ConcurrentObservedMacro {
-    /// The argument that says that only the class can name the variable's type.
+    /// The argument for a variable whose type only the class can name.
     static let hidden = "isHidden: true"
 }
 
@@ -34,7 +34,7 @@ extension ConcurrentObservedMacro: AccessorMacro {
     ) throws -> [AccessorDeclSyntax] {
         guard let variable = variable(declaration, node) else { return [] }
         let storage = variable.storage
-        // A variable without an initial value gets one in the initialisers of the class.
+        // A variable without an initial value gets its value in the initialisers of the class.
         let initialiser: [AccessorDeclSyntax] =
             variable.initialValue != nil
             ? []
@@ -62,8 +62,8 @@ extension ConcurrentObservedMacro: AccessorMacro {
 }
 
 extension ConcurrentObservedMacro {
-    /// Returns the variable if it can be observed. If not, the macro of the class reports the
-    /// error.
+    /// Returns the variable if it can be observed. If it cannot, `@ConcurrentObservable` reports
+    /// the error.
     private static func variable(
         _ declaration: some DeclSyntaxProtocol,
         _ attribute: AttributeSyntax

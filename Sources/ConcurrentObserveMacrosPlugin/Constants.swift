@@ -3,14 +3,14 @@
 #if Macros
 import SwiftSyntax
 
-// The constants of a model. `Properties` has each of them as a dynamic member, a `_Constant`, so a
-// derived value can read it when it follows the model. A constant whose type is not Sendable, or
-// cannot be copied, is no such member.
+// The constants of a model. `Properties` has each of them as a dynamic member, a `_Constant`. So a
+// derived value that follows the model can read them. A constant whose type is not Sendable, or not
+// copyable, cannot be found as a member.
 
 extension ConcurrentObservableMacro {
     private static let type = "_Constants"
 
-    /// Returns the type that has the constants; nothing if there are none.
+    /// Returns the type that contains the constants; nothing if there are none.
     static func constants(_ model: ModelClass) -> [DeclSyntax] {
         guard model.hasConstants else { return [] }
         return [
@@ -40,8 +40,9 @@ extension ModelClass {
     /// Whether one of the constants is found as a dynamic member.
     var hasConstants: Bool { constantLines.contains { !$0.hasPrefix("#") } }
 
-    /// The lines for the constants that code outside the class may read, and whose type the text
-    /// shows.
+    /// The generated lines, one declaration for each constant, and the `#if` conditions around
+    /// them. A constant is included if code outside the class may read it, and the source text
+    /// shows its type.
     fileprivate var constantLines: [String] {
         declarationLines(of: members) { declaration in
             let access = declaration.modifiers.getterAccess
@@ -53,7 +54,7 @@ extension ModelClass {
                 guard let name = binding.pattern.as(IdentifierPatternSyntax.self)?.identifier.text,
                     case .known(let type) = binding.valueType, !type.isOpaque, !type.isProperty
                 else { return nil }
-                // The getter lends the value, because its type may be one that cannot be copied.
+                // The getter does not copy the value, because its type may not be copyable.
                 return "\(access.asStorage)var \(name): \(type) { _read { yield _object.\(name) } }"
             }
             return lines.isEmpty ? nil : lines.joined(separator: "\n    ")
@@ -62,11 +63,11 @@ extension ModelClass {
 }
 
 extension TypeSyntax {
-    /// Whether the type is `some P`, which only one declaration can mean.
+    /// Whether the type is `some P`. Another declaration cannot name this type.
     fileprivate var isOpaque: Bool { tokens(viewMode: .sourceAccurate).contains { $0.tokenKind == .keyword(.some) } }
 
-    /// Whether the type is one of the library's properties. Reads of such a constant would not be
-    /// followed.
+    /// Whether the type is one of the library's properties. Reads of the property in such a
+    /// constant would not be followed.
     fileprivate var isProperty: Bool {
         let name = self.as(IdentifierTypeSyntax.self)?.name.text ?? self.as(MemberTypeSyntax.self)?.name.text
         return ["Observed", "WeakObserved", "ReadOnly", "Derived", "Group", "PropertyList"].contains(name)

@@ -6,24 +6,25 @@ import SwiftLexicalLookup
 import SwiftSyntax
 import SwiftSyntaxBuilder
 
-/// The body of a derived variable, with its reads made through a reader: `rpm` becomes
+/// The body of a derived variable, rewritten so that it reads through a reader: `rpm` becomes
 /// `_derivedReader.follow(_rpm)`.
 ///
-/// The body may declare a name that the class has, too. Then the name stands for the body's own
-/// declaration, as for the compiler.
+/// If the body declares a name that the class has, too, the name means the body's own declaration,
+/// as it does for the compiler.
 final class DerivedBody: SyntaxRewriter {
     private let names: DerivedNames
     private let variable: DerivedVariable
     private let model: String
-    /// The kinds of the members that the body uses, by the names under which the function captures
-    /// them.
+    /// The kinds of the members that the body uses, by their names. The function captures these
+    /// members.
     private(set) var captures: [String: DerivedNames.Kind] = [:]
     private(set) var problems: [Diagnostic] = []
 
-    /// The names of the reader and of the object in the body. No body uses these names by chance.
+    /// The names in the body for the reader and for the object. Bodies do not use these names by
+    /// chance.
     static let reader = "_derivedReader"
     static let object = "_derivedObject"
-    /// The function by which the body says that a model is used as itself.
+    /// The function that the body calls if it uses a model itself.
     private static let unfollowed = "unfollowed"
 
     init(_ variable: DerivedVariable, _ names: DerivedNames, model: String) {
@@ -80,8 +81,8 @@ final class DerivedBody: SyntaxRewriter {
             .with(\.initializer, InitializerClauseSyntax(equal: .equalToken(trailingTrivia: .space), value: value))
     }
 
-    /// Returns the reader in place of `unfollowed`. For a followed model, the reader returns the
-    /// model itself.
+    /// Returns the reader in place of `unfollowed`. If the reader is called with a followed model,
+    /// it returns the model itself.
     private func unfollowed(_ node: DeclReferenceExprSyntax) -> ExprSyntax {
         guard node.parent?.as(FunctionCallExprSyntax.self)?.calledExpression.id == node.id else {
             let remedy = "call it with the model: '{ \(Self.unfollowed)($0) }'"
@@ -90,7 +91,7 @@ final class DerivedBody: SyntaxRewriter {
         return expression(Self.reader, as: node)
     }
 
-    /// Returns the expression that replaces a member of the class.
+    /// Returns the expression that replaces a read of a member of the class.
     private func read(_ name: TokenSyntax, at node: some ExprSyntaxProtocol) -> ExprSyntax {
         let text = name.bareText
         guard let kind = names.kinds[text] else { return ExprSyntax(node) }
@@ -105,7 +106,7 @@ final class DerivedBody: SyntaxRewriter {
         }
     }
 
-    /// Makes an expression with the spaces that surround another one.
+    /// Makes an expression that is surrounded by the same spaces as another one.
     private func expression(_ text: String, as other: some ExprSyntaxProtocol) -> ExprSyntax {
         ExprSyntax("\(raw: text)")
             .with(\.leadingTrivia, other.leadingTrivia).with(\.trailingTrivia, other.trailingTrivia)
@@ -126,7 +127,7 @@ final class DerivedBody: SyntaxRewriter {
         return ExprSyntax(node)
     }
 
-    /// Whether the body itself declares this name.
+    /// Whether the body itself declares the name.
     private func isLocal(_ node: some SyntaxProtocol, _ name: TokenSyntax) -> Bool {
         let body = variable.body.position..<variable.body.endPosition
         return node.lookup(name.identifier).contains { $0.names.contains { body.contains($0.position) } }

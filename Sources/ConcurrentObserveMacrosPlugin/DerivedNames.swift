@@ -3,21 +3,22 @@
 #if Macros
 import SwiftSyntax
 
-/// Classifies the members of a model for the body of a derived variable that names them.
+/// Classifies the members of a model, for the body of a derived variable that uses their names.
 struct DerivedNames {
     enum Kind {
-        /// An observed variable: the body reads its storage, `object._rpm`.
+        /// An observed variable. The body reads its storage, for example `object._rpm`.
         case observed(storage: String)
         case derived
         case constant
-        /// A method, or a computed variable. Reads inside it would not be followed.
+        /// A method, or a computed variable without the mark. Reads inside it would not be
+        /// followed.
         case unfollowed(isMethod: Bool)
     }
 
     private(set) var kinds: [String: Kind] = [:]
     private let privateTypes: Set<String>
 
-    /// Classifies these members, also those inside `#if`.
+    /// Classifies `members`, including those inside `#if`.
     ///
     /// - Parameter privateTypes: The names of the private types of the class.
     init(_ members: MemberBlockItemListSyntax, privateTypes: Set<String>) {

@@ -4,23 +4,24 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// A computed variable that is marked `@ConcurrentDerived`, as its text describes it.
+/// A computed variable with the mark `@ConcurrentDerived`, as its source text describes it.
 struct DerivedVariable {
     static let mark = "ConcurrentDerived"
 
     /// The name as it is written, including backticks.
     let name: String
     let type: TypeSyntax
-    /// The modifier that says who may observe it, followed by a space. Empty for the access level
-    /// of the class.
+    /// The modifier for the variable's member of `Properties`, followed by a space. It decides
+    /// which code may observe the variable. Empty for the default level.
     let access: String
-    /// Whether only the class can name its type, so that no key path can lead to it.
+    /// Whether only the class can name the variable's type. Then no key path can lead to the
+    /// variable.
     let isHidden: Bool
     let body: CodeBlockItemListSyntax
 
     enum Reading {
         case derived(DerivedVariable)
-        /// The variable has no such mark.
+        /// The variable does not have the mark.
         case unmarked
         case refused(Diagnostic)
     }

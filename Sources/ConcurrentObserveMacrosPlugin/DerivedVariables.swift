@@ -5,16 +5,16 @@ import SwiftDiagnostics
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-// The derived variables of a class. They are in a separate type, which makes each when it is first
-// needed.
+// The derived variables of a class. A separate type contains them. It makes each of them when it is
+// first needed.
 
 extension DerivedVariable {
-    /// The name of the class's member that has its derived variables. `storageType` is the name of
-    /// its type.
+    /// The name of the class's member that contains the derived variables. `storageType` is the
+    /// name of this member's type.
     static let storage = "_derivedProperties"
     static let storageType = "_DerivedProperties"
 
-    /// The type of a derived variable, without the type of its value.
+    /// The type of a derived value, without the type of its results.
     static let derived = "ConcurrentObserve.Derived"
 }
 
@@ -51,18 +51,18 @@ extension ModelClass {
             else { return nil }
             return line(variable)
         }
-        // Lines that are only conditions are left out.
+        // Lines that contain only conditions are left out.
         return lines.allSatisfy { $0.hasPrefix("#") } ? [] : lines
     }
 
-    /// Returns an expression for the derived value of a variable of `_object`.
+    /// Returns an expression that gives the derived value of a variable of `_object`.
     func derivedOf(_ variable: DerivedVariable) -> String {
         "_object.\(DerivedVariable.storage).\(variable.name)(of: _object)"
     }
 
     private var derivedNames: DerivedNames { DerivedNames(members, privateTypes: privateTypes) }
 
-    /// Returns the problems of a variable that is marked as a derived one.
+    /// Returns the problems of a variable, if it has the mark of a derived one.
     func derivedProblems(of declaration: VariableDeclSyntax) -> [Diagnostic] {
         switch DerivedVariable.read(declaration) {
         case .unmarked: return []
@@ -83,7 +83,7 @@ extension ModelClass {
         }
     }
 
-    /// Returns the derived variables through which `start` needs itself; nil if it does not.
+    /// Returns the path of derived variables by which `start` needs itself; nil if it does not.
     private func cycle(from start: String) -> [String]? {
         let needs = neededDerived
         var seen: Set<String> = []
@@ -97,7 +97,7 @@ extension ModelClass {
         return search([start])
     }
 
-    /// The derived variables that each derived variable names.
+    /// For each derived variable, the derived variables that its body names.
     private var neededDerived: [String: [String]] {
         var needs: [String: [String]] = [:]
         let names = derivedNames
@@ -114,16 +114,17 @@ extension ModelClass {
 
     /// Returns the code that makes a derived variable.
     ///
-    /// Its function captures the properties that it reads, and not the object, which retains the
-    /// function. The compiler reports errors in the body at the lines of the variable.
+    /// Its function captures the properties that the body reads. It does not capture the object,
+    /// because the object retains the function. The compiler reports errors in the body at the
+    /// lines of the variable.
     fileprivate func making(_ variable: DerivedVariable, _ context: some MacroExpansionContext) -> String {
         let body = DerivedBody(variable, derivedNames, model: name)
         let statements = body.statements.trimmedDescription
-        // A variable with an error gets no function, because the program does not compile.
+        // A variable with an error gets no function. The program does not compile anyway.
         guard body.problems.isEmpty, cycle(from: variable.name.bare) == nil else { return "fatalError()" }
         let (object, followed) = (DerivedBody.object, "ConcurrentObserve._FollowedProperty")
         let captures = body.captures.sorted { $0.key < $1.key }
-        // Each capture is a statement, so that the compiler knows its type before it reads the
+        // Each capture has its own statement. So the compiler knows its type before it checks the
         // body.
         var lines =
             ["_\(variable.name.bare).derived {"]

@@ -4,8 +4,8 @@
 import SwiftSyntax
 import SwiftSyntaxMacros
 
-// Observed properties whose types the compiler infers, and weak ones. They are in separate types,
-// in which `Properties` finds them as dynamic members.
+// Observed properties whose types the compiler infers, and weak properties. Separate types contain
+// them, and `Properties` finds them there as dynamic members.
 
 extension ConcurrentObservableMacro {
     /// Returns the types and the storage of the dynamic members; nothing if there are none.
@@ -26,10 +26,10 @@ extension ConcurrentObservableMacro {
             ) { $0.isReadOnly }
     }
 
-    /// Returns one of the types, and its storage.
+    /// Returns the type for the included members, and its storage.
     ///
-    /// The compiler reports errors in its properties, such as a type that is not Sendable, at the
-    /// lines of the variables.
+    /// The compiler reports errors in the properties of this type, such as a value that is not
+    /// Sendable, at the lines of the variables.
     private static func dynamic(
         _ model: ModelClass,
         _ context: some MacroExpansionContext,
@@ -63,7 +63,7 @@ extension ConcurrentObservableMacro {
     }
 }
 
-/// The ways in which an observed property is found as a dynamic member.
+/// The kinds of observed properties that are found as dynamic members.
 enum DynamicKind: CaseIterable {
     case plain, weak, readOnly
 

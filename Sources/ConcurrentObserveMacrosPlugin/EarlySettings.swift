@@ -4,16 +4,16 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// Finds settings in an initialiser that are changes, and that come before every variable has a
+/// Finds assignments in an initialiser that are changes, and that come before every variable has a
 /// value.
 ///
-/// The compiler would report that `self` is used too early, which a reader does not expect for an
-/// assignment. It finds only settings that the compiler refuses: a variable that needs a value has
-/// none in the code above.
+/// For such an assignment, the compiler would report that `self` is used too early, which the
+/// programmer does not expect. Only assignments that the compiler also refuses are found: a
+/// variable that needs a value has none in the code above.
 struct EarlySettings {
-    /// The variables that have a value from the beginning.
+    /// The variables that have an initial value.
     private var begun: Set<String> = []
-    /// The variables that get their values in the initialisers.
+    /// The variables that must get their values in the initialisers.
     private var required: [String] = []
 
     init(_ members: [MemberBlockItemSyntax]) {
@@ -31,7 +31,7 @@ struct EarlySettings {
         }
     }
 
-    /// Returns the early settings in the initialisers among `members`.
+    /// Returns the problems of the early assignments in the initialisers among `members`.
     func problems(in members: [MemberBlockItemSyntax]) -> [Diagnostic] {
         guard !begun.isEmpty, !required.isEmpty else { return [] }
         return members.flatMap { member -> [Diagnostic] in
@@ -49,11 +49,12 @@ struct EarlySettings {
 }
 
 extension EarlySettings {
-    /// Visits the body of an initialiser in the order of its text.
+    /// Visits the body of an initialiser in the order of the text.
     private final class Visitor: SyntaxVisitor {
         private let begun: Set<String>
         private var missing: [String]
-        /// The names that mean something else in this place.
+        /// The names that do not mean a member of the class here: those of parameters and of local
+        /// variables.
         private var hidden: Set<String>
         private(set) var problems: [Diagnostic] = []
 
@@ -62,12 +63,12 @@ extension EarlySettings {
             super.init(viewMode: .sourceAccurate)
         }
 
-        // This code runs later, or in another place.
+        // The code in these runs later, or in another place.
         override func visit(_ node: ClosureExprSyntax) -> SyntaxVisitorContinueKind { .skipChildren }
         override func visit(_ node: FunctionDeclSyntax) -> SyntaxVisitorContinueKind { .skipChildren }
         override func visit(_ node: ClassDeclSyntax) -> SyntaxVisitorContinueKind { .skipChildren }
         override func visit(_ node: StructDeclSyntax) -> SyntaxVisitorContinueKind { .skipChildren }
-        // The compiler may skip this code, so it counts as if it had set every variable.
+        // The compiler may skip this code. It counts as if it assigned every variable.
         override func visit(_ node: IfConfigDeclSyntax) -> SyntaxVisitorContinueKind {
             missing = []
             return .skipChildren
@@ -94,7 +95,7 @@ extension EarlySettings {
             )
         }
 
-        /// Returns the members of the object to which an assignment's left side assigns.
+        /// Returns the members of the object that the left side of an assignment names.
         private func targets(of expression: ExprSyntax) -> [(name: String, expression: ExprSyntax)] {
             switch expression.as(ExprSyntaxEnum.self) {
             case .declReferenceExpr(let reference):

@@ -7,12 +7,12 @@ import SwiftSyntax
 /// A class that can be a model: final, and isolated to no actor.
 struct ModelClass {
     let name: String
-    /// The modifier for the members that are added, followed by a space. Empty for the access level
-    /// of the class.
+    /// The modifier for the members that the macro adds, followed by a space. Empty if the class is
+    /// neither public nor package.
     let access: String
     /// The names of the private types of the class.
     let privateTypes: Set<String>
-    /// Whether it has its own `cancelAllObservations()`.
+    /// Whether the class has its own `cancelAllObservations()`.
     let cancelsObservations: Bool
     let members: MemberBlockItemListSyntax
 
@@ -21,7 +21,7 @@ struct ModelClass {
         case refused(Diagnostic)
     }
 
-    /// Reads the declaration to which the attribute belongs.
+    /// Reads the declaration that has the attribute.
     static func read(_ declaration: some DeclGroupSyntax, attribute: AttributeSyntax) -> Reading {
         guard let model = declaration.as(ClassDeclSyntax.self) else {
             return .refused(notAClass(declaration, attribute))
@@ -114,13 +114,14 @@ struct ModelClass {
         )
     }
 
-    /// Returns an attribute that isolates the class: `@MainActor`. Other global actors look like
-    /// other attributes.
+    /// Returns the attribute that isolates the class: `@MainActor`. Other global actors cannot be
+    /// distinguished from other attributes.
     private static func isolation(of model: ClassDeclSyntax) -> AttributeSyntax? {
         model.attributes.lazy.compactMap { $0.as(AttributeSyntax.self) }.first { $0.simpleName == "MainActor" }
     }
 
-    /// Returns the name of a nested type that is also the name of the type which the macro adds.
+    /// Returns the name of a nested type that is called `Properties`, like the type that the macro
+    /// adds.
     static func nestedProperties(of model: ClassDeclSyntax) -> TokenSyntax? {
         model.memberBlock.members.lazy.compactMap(\.nestedType).first { $0.name.text == "Properties" }?.name
     }
@@ -128,7 +129,7 @@ struct ModelClass {
     static func access(of modifiers: DeclModifierListSyntax) -> String {
         for modifier in modifiers {
             switch modifier.name.tokenKind {
-            // A member that is added to an open class is not open itself.
+            // A member that the macro adds to an open class is public, and not open.
             case .keyword(.public), .keyword(.open): return "public "
             case .keyword(.package): return "package "
             default: break
@@ -139,7 +140,8 @@ struct ModelClass {
 }
 
 extension MemberBlockItemSyntax {
-    /// The type that the member declares.
+    /// The name of the type that the member declares, and whether the type is private. Nil if the
+    /// member declares no type.
     fileprivate var nestedType: (name: TokenSyntax, isPrivate: Bool)? {
         guard let type = decl.asProtocol((any NamedDeclSyntax).self),
             decl.is(TypeAliasDeclSyntax.self) || decl.isProtocol((any DeclGroupSyntax).self)

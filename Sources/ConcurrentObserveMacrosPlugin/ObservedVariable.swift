@@ -4,38 +4,40 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// A stored variable that becomes an observed property, as its text describes it.
+/// A stored variable that becomes an observed property, as its source text describes it.
 struct ObservedVariable {
     /// The name as it is written, including backticks.
     let name: String
-    /// The name of the class's member that has the property.
+    /// The name of the class's member that contains the property.
     let storage: String
     /// The type of the storage: `Observed<…>`, or `WeakObserved<…>` for a weak variable. Nil if the
     /// compiler infers it.
     let storageType: String?
-    /// The property's initial value, as an argument.
+    /// The initial value of the property, as an argument in a call.
     let initialValue: String?
-    /// The modifier that says who may observe the property, followed by a space. Empty for the
-    /// access level of the class.
+    /// The modifier for the variable's member of `Properties`, followed by a space. It decides
+    /// which code may observe the property. Empty for the default level.
     let access: String
-    /// The modifier that says who gets the property itself, and can change its value with it. It is
-    /// followed by a space, and empty for the access level of the class.
+    /// The modifier for the storage, followed by a space. It decides which code gets the property
+    /// itself, with which the value can be changed. Empty for the default level.
     let storageAccess: String
-    /// Whether code that may not set the variable may observe it. Such code gets a `ReadOnly`.
+    /// Whether more code may observe the variable than may set it. The other code gets a
+    /// `ReadOnly`.
     let isReadOnly: Bool
-    /// Whether only the class can name its type, so that no key path can lead to it.
+    /// Whether only the class can name the variable's type. Then no key path can lead to the
+    /// variable.
     let isHidden: Bool
 
     let isWeak: Bool
-    /// Where it is declared.
+    /// The part of the declaration that declares this variable: its name, type and initial value.
     let binding: PatternBindingSyntax
 
     /// Whether the property is in a separate type, and only that type names the property's type.
-    /// This is so if the compiler infers the type. It is also so for a weak variable, because the
-    /// compiler reports an unsuitable type in each place where it is written.
+    /// This is true if the compiler infers the type. It is also true for a weak variable, because
+    /// the compiler reports an unsuitable type in each place where it is written.
     var isDynamic: Bool { !isHidden && (storageType == nil || isWeak) }
 
-    /// The type with which other code gets the property; nil if the compiler infers it.
+    /// The type of the property for other code; nil if the compiler infers it.
     var shownType: String? {
         guard isReadOnly else { return storageType }
         return storageType.map { type in Self.readOnly + type.dropFirst(Self.observed.count) }
@@ -46,7 +48,7 @@ struct ObservedVariable {
 
     enum Reading {
         case observed(ObservedVariable)
-        /// The variable is a constant, computed or static, or it is marked to be left out.
+        /// The variable is constant, computed or static, or a mark says to leave it out.
         case plain
         case refused([Diagnostic])
     }
@@ -55,7 +57,7 @@ struct ObservedVariable {
     ///
     /// - Parameters:
     ///   - privateTypes: The names of the private types of the class.
-    ///   - isHidden: Whether the variable's type is known to be one of them.
+    ///   - isHidden: Whether the variable's type is already known to be one of them.
     static func read(
         _ declaration: VariableDeclSyntax,
         privateTypes: Set<String> = [],
@@ -108,12 +110,12 @@ struct ObservedVariable {
         )
     }
 
-    /// The name of the class's member that has the dynamic members. `dynamicType` is the name of
-    /// its type.
+    /// The name of the class's member that contains the dynamic members. `dynamicType` is the name
+    /// of its type.
     static let dynamicStorage = "_dynamicProperties"
     static let dynamicType = "_DynamicProperties"
 
-    /// The name of the class's member that has the dynamic members with read-only views.
+    /// The name of the class's member that contains the dynamic members with read-only views.
     /// `readOnlyDynamicType` is the name of its type.
     static let readOnlyDynamicStorage = "_readOnlyDynamicProperties"
     static let readOnlyDynamicType = "_ReadOnlyDynamicProperties"
@@ -155,7 +157,7 @@ extension VariableDeclSyntax {
     /// Whether the variable has no storage.
     var isComputed: Bool { bindings.contains(where: \.isComputed) }
 
-    /// The reasons why it cannot be observed, except its type.
+    /// The reasons why the variable cannot be observed, except those that concern its type.
     fileprivate var problems: [Diagnostic] {
         modifierProblems + wrapperProblems + bindingProblems
     }
@@ -190,8 +192,9 @@ extension VariableDeclSyntax {
         }
     }
 
-    /// Problems with attributes that change the storage. Property wrappers, macros and global
-    /// actors look the same.
+    /// The problems with attributes that change the storage. The text does not show whether an
+    /// attribute is a property wrapper, a macro or a global actor. Therefore all of them are
+    /// rejected.
     private var wrapperProblems: [Diagnostic] {
         attributes.compactMap { $0.as(AttributeSyntax.self) }
             .filter { $0.simpleName.first!.isUppercase && $0.simpleName != "ConcurrentObserved" }
@@ -235,14 +238,14 @@ extension VariableDeclSyntax {
         return replaced(by: marked)
     }
 
-    /// Returns the change to another declaration in the same place.
+    /// Returns the change that puts another declaration in the place of this one.
     private func replaced(by other: VariableDeclSyntax) -> FixIt.Change {
         .replace(oldNode: Syntax(self), newNode: Syntax(other.with(\.leadingTrivia, leadingTrivia)))
     }
 }
 
 extension PatternBindingSyntax {
-    /// Whether it has no storage.
+    /// Whether the variable has no storage.
     var isComputed: Bool {
         switch accessorBlock?.accessors {
         case nil: false
@@ -254,28 +257,28 @@ extension PatternBindingSyntax {
         }
     }
 
-    /// The type as it is written, or the type that the text of the value shows.
+    /// The type as it is written. If it is not written, the type that the text of the value shows.
     var valueType: TypeOfText {
         if let written = typeAnnotation?.type { return .known(written.trimmed) }
         return initializer.map { TypeOfText($0.value) } ?? .unknown
     }
 
-    /// Whether the type or the value names one of these types.
+    /// Whether the type or the value contains one of these names.
     func mentions(oneOf types: Set<String>) -> Bool {
         tokens(viewMode: .sourceAccurate).contains { $0.identifier.map { types.contains($0.name) } ?? false }
     }
 }
 
 extension ExprSyntax {
-    /// The text of the expression as an argument of a call, where `if` and `switch` cannot stand.
+    /// The text of the expression as an argument of a call. `if` and `switch` cannot be arguments,
+    /// so a closure is called there.
     fileprivate var asArgument: String {
         self.is(IfExprSyntax.self) || self.is(SwitchExprSyntax.self) ? "{ \(trimmed) }()" : trimmedDescription
     }
 }
 
 extension TypeSyntax {
-    /// The type that an optional wraps, or the type itself. Also says whether the type is an
-    /// optional.
+    /// The type that an optional wraps, or the type itself; and whether the type is an optional.
     fileprivate var unwrappedOptional: (wrapped: TypeSyntax, isOptional: Bool) {
         if let optional = self.as(OptionalTypeSyntax.self) { return (optional.wrappedType.trimmed, true) }
         if let optional = self.as(ImplicitlyUnwrappedOptionalTypeSyntax.self) {

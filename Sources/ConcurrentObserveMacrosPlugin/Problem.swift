@@ -4,7 +4,8 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// An error. Its text says what the macro cannot do, and how to correct the code.
+/// An error that a macro reports. The text says what the macro cannot do, and how to correct the
+/// code.
 struct Problem: DiagnosticMessage {
     let message: String
     /// The name that distinguishes this problem from the others.
@@ -23,7 +24,8 @@ struct Remedy: FixItMessage {
 }
 
 extension Diagnostic {
-    /// Makes a problem at `node`, with the change that corrects it, if there is one.
+    /// Makes a problem at `node`. If there is a remedy, adds a fix-it with the changes that correct
+    /// the code.
     init(
         at node: some SyntaxProtocol,
         _ name: String,
@@ -43,11 +45,11 @@ extension AttributeListSyntax {
     /// Whether one of the attributes has this name.
     func has(_ name: String) -> Bool { contains { $0.as(AttributeSyntax.self)?.simpleName == name } }
 
-    /// Returns the attributes that the macro does not know. Property wrappers, result builders,
-    /// macros and global actors look the same.
+    /// Returns the attributes that the macro does not know. The text does not show whether an
+    /// attribute is a property wrapper, a result builder, a macro or a global actor.
     ///
-    /// - Parameter mark: An attribute that is known, in addition to those that say who may use a
-    ///   declaration, and how it is compiled.
+    /// - Parameter mark: A known attribute. The attributes that only say who may use a declaration,
+    ///   or how it is compiled, are known, too.
     func unknown(but mark: String? = nil) -> [AttributeSyntax] {
         flatMap { element -> [AttributeSyntax] in
             switch element {

@@ -4,10 +4,10 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// Finds types that are not Sendable, as their text shows. The compiler finds the other ones at the
-/// storage.
+/// Finds types whose source text shows that they are not Sendable. The compiler reports any others
+/// where the storage is declared.
 enum SendableText {
-    /// Returns the problem with a variable's type; nil if its text shows none.
+    /// Returns the problem with a variable's type; nil if the text shows no problem.
     static func problem(in type: TypeSyntax, of variable: String) -> Diagnostic? {
         guard let (part, remedy) = firstOffence(in: type) else { return nil }
         return Diagnostic(
@@ -23,10 +23,12 @@ enum SendableText {
         )
     }
 
-    /// Returns the first part of a type that is not Sendable, and the text to write instead.
+    /// Finds the first part of a type that is not Sendable, and returns it with the text that
+    /// should replace it. Returns nil if there is no such part.
     ///
-    /// It looks only into types that are Sendable if their parts are. Other generic types decide
-    /// for themselves.
+    /// It looks into optionals, collections and tuples, which are Sendable if their parts are. It
+    /// does not look into other generic types, because their arguments do not show whether they are
+    /// Sendable.
     private static func firstOffence(in type: TypeSyntax) -> (part: TypeSyntax, remedy: String?)? {
         switch type.as(TypeSyntaxEnum.self) {
         case .functionType: (type, "@Sendable \(type.trimmedDescription)")
@@ -56,8 +58,8 @@ enum SendableText {
         }
     }
 
-    /// Returns the text of an existential in this place. An optional of an existential needs
-    /// parentheses.
+    /// Returns the text of an existential type in the place of `type`. In an optional, the text
+    /// needs parentheses.
     private static func existential(_ text: String, at type: IdentifierTypeSyntax) -> String {
         let isOptional = type.parent.map { parent in
             parent.is(OptionalTypeSyntax.self) || parent.is(ImplicitlyUnwrappedOptionalTypeSyntax.self)

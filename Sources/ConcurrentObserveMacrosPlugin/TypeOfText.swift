@@ -3,14 +3,14 @@
 #if Macros
 import SwiftSyntax
 
-/// The type of a value, as the text of the value shows it.
+/// The type of a value, if the source text of the value shows it.
 enum TypeOfText {
     /// The text shows this type.
     case known(TypeSyntax)
     /// The compiler infers the type from the same text.
     case inferred
-    /// The text does not show the type. The compiler cannot infer it either, or infers one that is
-    /// not Sendable.
+    /// The text does not show the type. Either the compiler cannot infer it, or it infers one that
+    /// is not Sendable.
     case unknown
 
     init(_ expression: ExprSyntax) {
@@ -25,7 +25,7 @@ enum TypeOfText {
         case .arrayExpr(let array) where array.elements.isEmpty: self = .unknown
         case .dictionaryExpr(let dictionary) where dictionary.content.is(TokenSyntax.self): self = .unknown
         case .memberAccessExpr(let member) where member.base == nil: self = .unknown
-        // A closure is Sendable if a written type says so.
+        // A closure can only be Sendable if its type is written.
         case .nilLiteralExpr, .closureExpr: self = .unknown
         default: self = .inferred
         }
@@ -42,7 +42,8 @@ enum TypeOfText {
 }
 
 extension FunctionCallExprSyntax {
-    /// Whether it is a call like `.some(1)`: a member of a type that the text does not name.
+    /// Whether it is a call like `.some(1)`: it calls a member of a type that the text does not
+    /// name.
     fileprivate var isImplicitMember: Bool {
         var called = calledExpression
         while true {

@@ -4,9 +4,9 @@
 import SwiftDiagnostics
 import SwiftSyntax
 
-/// Finds types to which a weak property cannot refer, as their text shows.
+/// Finds types whose source text shows that a weak property cannot refer to them.
 enum WeakText {
-    /// Returns the problem with the type of a weak variable; nil if its text shows none.
+    /// Returns the problem with the type of a weak variable; nil if the text shows no problem.
     static func problem(in type: TypeSyntax, of variable: String) -> Diagnostic? {
         guard isExistential(type) else { return nil }
         return Diagnostic(
@@ -16,7 +16,8 @@ enum WeakText {
         )
     }
 
-    /// Whether the type says `any`, or is a composition, also inside parentheses and optionals.
+    /// Whether the type is a protocol type: it has `any` or `some`, is a composition, or is
+    /// `AnyObject`. Looks into parentheses and optionals.
     private static func isExistential(_ type: TypeSyntax) -> Bool {
         switch type.as(TypeSyntaxEnum.self) {
         case .optionalType(let optional): isExistential(optional.wrappedType)

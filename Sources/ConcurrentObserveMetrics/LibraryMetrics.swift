@@ -5,21 +5,21 @@ import ConcurrentObserve
 public import CoreMetrics
 import Synchronization
 
-/// Publishes the figures of `ConcurrentObserveDiagnostics` as metrics, whose names begin with a
+/// Publishes the figures of `ConcurrentObserveDiagnostics` as metrics. Their names begin with a
 /// prefix.
 ///
-/// | Metric | Kind | What it shows |
+/// | Metric | Kind | It shows |
 /// | --- | --- | --- |
 /// | `observers` | meter | observations that have begun and not ended |
-/// | `backlog` | meter | what was retired and is not reclaimed yet |
+/// | `backlog` | meter | retired items that are not reclaimed yet |
 /// | `threads` | meter | threads that have used the library |
-/// | `pending_events`, `peak_pending_events` | meter | what waits in all mailboxes, and the most that was found |
-/// | `mailbox_pending_events` | meter, with the dimension `label` | what waits in the ten largest mailboxes of those that have a label |
-/// | `oldest_callback_seconds` | meter | how long the oldest running callback has been seen running; 0 when none is |
-/// | `reclaimed`, `grace_periods`, `dropped_events`, `tokens_released_early` | counter | since the process began |
+/// | `pending_events`, `peak_pending_events` | meter | events that wait in all mailboxes, and the largest number that was found |
+/// | `mailbox_pending_events` | meter, with the dimension `label` | events that wait in each of the ten largest mailboxes, if it has a label |
+/// | `oldest_callback_seconds` | meter | the time for which the oldest running callback has been seen running; 0 if none is running |
+/// | `reclaimed`, `grace_periods`, `dropped_events`, `tokens_released_early` | counter | the numbers since the process began |
 ///
-/// Make one object for a process. Each object adds to the counters what has happened since its own
-/// last publication.
+/// Make one object for a process. Each object adds to the counters everything that has happened
+/// since its own last publication.
 public final class LibraryMetrics: Sendable {
     private let observers: Meter
     private let backlog: Meter
@@ -33,35 +33,36 @@ public final class LibraryMetrics: Sendable {
     private let droppedEvents: Counter
     private let tokensReleasedEarly: Counter
 
-    // The totals that were added to the counters. No lock guards them, because a thread could hold
-    // it while the process forks. The metrics system belongs to the user.
+    // The totals that were added to the counters. No lock guards them: a thread could hold it while
+    // the process forks, because the metrics system is the user's code.
     private let publishedReclaimed = Atomic<Int>(0)
     private let publishedGracePeriods = Atomic<Int>(0)
     private let publishedDroppedEvents = Atomic<Int>(0)
     private let publishedTokensReleasedEarly = Atomic<Int>(0)
 
-    /// The address of the meters of mailboxes, or 0. A publication takes the meters, and puts them
-    /// back. There is no lock here either.
+    /// The address of the meters of mailboxes, or 0. A publication takes the meters out, and puts
+    /// them back afterwards. There is no lock here either.
     private let mailboxMeters = Atomic<UInt>(0)
 
     private final class MailboxMeters {
         var byLabel: [String: Meter] = [:]
 
-        /// Returns the object at an address, and takes over the reference that belongs to the
-        /// address. Returns nil for 0.
+        /// Returns the object at an address, and takes over the reference that the address stands
+        /// for. Returns nil for 0.
         static func take(_ address: UInt) -> MailboxMeters? {
-            // Safe: the exchange has given the address to one thread.
+            // Safe: the exchange has given this address, and the reference to the object, to one
+            // thread.
             unsafe UnsafeRawPointer(bitPattern: address).map {
                 unsafe Unmanaged<MailboxMeters>.fromOpaque($0).takeRetainedValue()
             }
         }
     }
 
-    /// Makes the metrics; none has a value before the first `publish()`.
+    /// Makes the metrics. They have no values before the first `publish()`.
     ///
     /// - Parameters:
-    ///   - prefix: The begin of their names. An underscore follows it.
-    ///   - factory: The metrics system. By default it is the one that is bootstrapped.
+    ///   - prefix: The beginning of the metrics' names. An underscore follows it.
+    ///   - factory: The metrics system; by default the bootstrapped one.
     public init(prefix: String = "concurrent_observe", factory: any MetricsFactory = MetricsSystem.factory) {
         observers = Meter(label: "\(prefix)_observers", factory: factory)
         backlog = Meter(label: "\(prefix)_backlog", factory: factory)
@@ -81,10 +82,10 @@ public final class LibraryMetrics: Sendable {
     // Relaxed: no other thread has the object.
     deinit { _ = MailboxMeters.take(mailboxMeters.load(ordering: .relaxed)) }
 
-    /// Sets all metrics to the library's present figures. Any thread; never waits.
+    /// Sets all metrics to the library's present figures. Call it from any thread. It never waits.
     ///
-    /// If calls overlap, each meter keeps the value of the call that sets it last. Counters
-    /// increase by everything exactly once.
+    /// If calls overlap, each meter keeps the value of the call that sets it last. Counters still
+    /// count everything exactly once.
     ///
     /// - Complexity: O(threads).
     public func publish() {
@@ -102,15 +103,15 @@ public final class LibraryMetrics: Sendable {
         tokensReleasedEarly.increase(publishedTokensReleasedEarly, to: now.tokensReleasedEarly)
     }
 
-    /// Sets the meters of the largest mailboxes. A mailbox that is not large any more is set to 0
-    /// once.
+    /// Sets the meters of the largest mailboxes. If a mailbox is no longer among them, its meter is
+    /// set to 0 once.
     private func publishMailboxes() {
-        // Acquire and release, both: the object goes from one publication to the next. None: the
-        // first publication, or one that overlaps with another.
+        // Acquire and release, both: each publication passes the object on to the next one. The
+        // first publication finds no object, and neither does one that overlaps with another.
         let taken = MailboxMeters.take(mailboxMeters.exchange(0, ordering: .acquiringAndReleasing))
         let meters = taken ?? MailboxMeters()
         publish(&meters.byLabel)
-        // Safe: the reference goes with the address.
+        // Safe: the reference is passed on together with the address.
         let address = unsafe UInt(bitPattern: Unmanaged.passRetained(meters).toOpaque())
         _ = MailboxMeters.take(mailboxMeters.exchange(address, ordering: .acquiringAndReleasing))
     }
@@ -131,17 +132,17 @@ public final class LibraryMetrics: Sendable {
         }
     }
 
-    /// Publishes again and again, until the task is cancelled.
+    /// Publishes repeatedly, until the task is cancelled.
     ///
-    /// - Parameter interval: How long to wait in between.
+    /// - Parameter interval: The pause between two publications.
     /// - Precondition: `interval` is greater than zero.
     public func run(every interval: Duration = .seconds(10)) async { await run(every: interval, clock: .continuous) }
 
-    /// Publishes again and again, until the task is cancelled, at the times of a clock.
+    /// Publishes repeatedly, until the task is cancelled. A clock measures the pauses.
     ///
     /// - Parameters:
-    ///   - interval: How long to wait in between.
-    ///   - clock: The clock that measures the interval. Tests pass one that they advance.
+    ///   - interval: The pause between two publications.
+    ///   - clock: The clock that measures the interval. Tests pass a clock that they advance.
     /// - Precondition: `interval` is greater than zero.
     public func run(every interval: Duration, clock: some Clock<Duration>) async {
         guard interval > .zero else {
@@ -157,8 +158,8 @@ public final class LibraryMetrics: Sendable {
 }
 
 extension Counter {
-    /// Increases the counter by the difference to the last total. A total that was read while it
-    /// changed may be lower than the last one.
+    /// Increments the counter by the increase since the last total. A total may be lower than the
+    /// last one, if it was read while it changed.
     fileprivate func increase(_ last: borrowing Atomic<Int>, to total: Int) {
         // Relaxed: a statistic; nothing is read because of it. `max` gives each increase to one
         // call.

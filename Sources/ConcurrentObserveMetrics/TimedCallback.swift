@@ -5,7 +5,7 @@ public import CoreMetrics
 
 extension Timer {
     /// Returns a callback that also records the duration of each of its calls, on the thread that
-    /// is called.
+    /// makes the call.
     ///
     /// ```swift
     /// let timer = Timer(label: "rename_seconds")
@@ -17,10 +17,10 @@ extension Timer {
         timing(clock: .continuous, body)
     }
 
-    /// A callback that also records how long each of its calls took, by a clock.
+    /// Returns a callback that also records the duration of each of its calls, measured by `clock`.
     ///
     /// - Parameters:
-    ///   - clock: The clock that measures the calls. Tests pass one that they advance.
+    ///   - clock: The clock that measures the calls. Tests pass a clock that they advance.
     ///   - body: The callback.
     public func timing<Event>(
         clock: some Clock<Duration>,
@@ -33,8 +33,8 @@ extension Timer {
         }
     }
 
-    /// Returns a callback of two parameters that also records the duration of each call: one that
-    /// also receives its owner or its observation.
+    /// Returns a callback that also records the duration of each of its calls. It has two
+    /// parameters: the event, and its owner or its observation.
     ///
     /// A callback that is not wrapped is not timed, and costs nothing.
     public func timing<First, Second>(
@@ -43,10 +43,11 @@ extension Timer {
         timing(clock: .continuous, body)
     }
 
-    /// A callback of two parameters that also records how long each of its calls took, by a clock.
+    /// Returns a callback that also records the duration of each of its calls, measured by `clock`.
+    /// It has two parameters: the event, and its owner or its observation.
     ///
     /// - Parameters:
-    ///   - clock: The clock that measures the calls. Tests pass one that they advance.
+    ///   - clock: The clock that measures the calls. Tests pass a clock that they advance.
     ///   - body: The callback.
     public func timing<First, Second>(
         clock: some Clock<Duration>,

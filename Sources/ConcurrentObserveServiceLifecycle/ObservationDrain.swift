@@ -5,11 +5,11 @@ import ConcurrentObserve
 import Dispatch
 public import ServiceLifecycle
 
-/// Waits at shutdown until all retired items are reclaimed: captures are destroyed, and `onEnd` is
-/// called.
+/// Waits at shutdown until everything that was retired is reclaimed: captures are destroyed, and
+/// `onEnd` is called.
 ///
-/// Services shut down in the reverse order of their registration: name it first, and it drains
-/// after all others have ended.
+/// A service group shuts its services down in reverse order. Put the drain first in the list: then
+/// it drains after all other services have ended.
 ///
 /// ```swift
 /// let drain = ObservationDrain(within: .seconds(5))
@@ -17,30 +17,31 @@ public import ServiceLifecycle
 /// ```
 public struct ObservationDrain: Service {
     private let limit: Duration
-    /// The clock that measures the limit; nil for the system's clock, with which the drain itself
-    /// keeps the limit.
+    /// The clock that measures the limit. Nil for the system's clock: then the drain itself keeps
+    /// the limit.
     private let clock: (any Clock<Duration>)?
 
     /// Makes the service.
     ///
-    /// - Parameter limit: How long to wait at most, from the beginning of its own shutdown.
+    /// - Parameter limit: The longest time to wait, from the beginning of this service's own
+    ///   shutdown.
     public init(within limit: Duration = .seconds(10)) { (self.limit, clock) = (limit, nil) }
 
-    /// Makes the service with a clock of your own: for tests, which pass one that they advance.
+    /// Makes the service with a clock of your own. Tests pass a clock that they advance.
     ///
-    /// A thread waits for the end of the reclamation, also after the limit.
+    /// A thread waits until everything is reclaimed, even if the limit passes first.
     ///
     /// - Parameters:
-    ///   - limit: How long to wait at most, from the beginning of its own shutdown.
+    ///   - limit: The longest time to wait, from the beginning of this service's own shutdown.
     ///   - clock: The clock that measures the limit.
     public init(within limit: Duration, clock: some Clock<Duration>) { (self.limit, self.clock) = (limit, clock) }
 
-    /// Waits for the graceful shutdown, then drains, without blocking a thread of the cooperative
-    /// pool.
+    /// Waits for the graceful shutdown, and then drains. It does not block a thread of the
+    /// cooperative pool.
     ///
-    /// If the service is cancelled, it ends at once, before the shutdown or while it drains. The
-    /// remaining items are reclaimed without it. The thread that waits for them waits until the
-    /// limit.
+    /// If the task is cancelled, the service ends at once, before the shutdown or during the drain.
+    /// The remaining items are still reclaimed. The thread that waits for the reclamation goes on
+    /// until everything is reclaimed, or until the limit by the system's clock.
     ///
     /// - Throws: `ObservationDrainError` if the limit was reached.
     public func run() async throws {
@@ -50,8 +51,8 @@ public struct ObservationDrain: Service {
             return
         }
         let deadline = clock == nil ? ContinuousClock.now + limit : nil
-        // A stream, which ends for its reader when the task is cancelled: the drain itself cannot
-        // be interrupted.
+        // The drain itself cannot be interrupted. The stream can: it ends for its reader when the
+        // task is cancelled.
         let (outcomes, drain) = AsyncStream.makeStream(of: WaitOutcome.self)
         DispatchQueue.global().async {
             drain.yield(ConcurrentObserveDiagnostics.drain(deadline: deadline))
@@ -72,12 +73,13 @@ public struct ObservationDrain: Service {
     }
 }
 
-/// The drain has reached its limit: a callback is still running, or a deinitialiser blocks.
+/// The error of a drain that has reached its limit: a callback is still running, or a deinitialiser
+/// blocks.
 public struct ObservationDrainError: Error, CustomStringConvertible {
     /// The number of ended observations and replaced values that were not reclaimed in time.
     public let backlog: Int
 
-    /// The time for which the drain has waited.
+    /// The time for which the drain waited.
     public let limit: Duration
 
     public var description: String {

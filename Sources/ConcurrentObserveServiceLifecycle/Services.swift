@@ -5,8 +5,8 @@ public import ConcurrentObserveMetrics
 public import ServiceLifecycle
 
 extension LibraryMetrics: Service {
-    /// Publishes every ten seconds until the graceful shutdown or the task's cancellation, and once
-    /// more then.
+    /// Publishes every ten seconds, until the graceful shutdown or until the task is cancelled.
+    /// Then publishes once more.
     ///
     /// ```swift
     /// let group = ServiceGroup(services: [LibraryMetrics(), server], logger: logger)
@@ -23,8 +23,8 @@ public import ConcurrentObserveLogging
 public import ServiceLifecycle
 
 extension StuckCallbackWatch: Service {
-    /// Keeps the watch, which looks on its own queue, until the graceful shutdown or the task's
-    /// cancellation.
+    /// Keeps the watch alive until the graceful shutdown, or until the task is cancelled. The watch
+    /// looks on its own queue.
     ///
     /// ```swift
     /// let watch = StuckCallbackWatch(logger: logger)
@@ -42,7 +42,7 @@ public import ConcurrentObserveConfiguration
 public import ServiceLifecycle
 
 extension ConfigFollower: Service {
-    /// Sets the property until the graceful shutdown or the task's cancellation.
+    /// Sets the property until the graceful shutdown, or until the task is cancelled.
     ///
     /// ```swift
     /// let follower = ConfigFollower(workers, key: "workers", in: config)

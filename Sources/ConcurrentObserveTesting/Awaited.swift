@@ -5,8 +5,8 @@ import ConcurrentObservePlatform
 
 /// A state that tasks wait for.
 ///
-/// An update decides under the lock which tasks have waited long enough, and resumes them when it
-/// has released the lock. Therefore an update may be made in an inline callback.
+/// An update decides under the lock which waits are over, and resumes these tasks after it has
+/// released the lock. Therefore an inline callback may make an update.
 final class Awaited<State>: @unchecked Sendable {
     // Unchecked: `state` and `waiters` are guarded by `lock`.
     private let lock = Lock()
@@ -21,8 +21,7 @@ final class Awaited<State>: @unchecked Sendable {
 
     init(_ state: State) { self.state = state }
 
-    /// Calls `body` under the lock. `body` must run no user code, and destroy no value of the
-    /// user's.
+    /// Calls `body` under the lock. `body` must not run user code, or destroy values of the user's.
     func update<Result>(_ body: (inout State) -> Result) -> Result {
         let (result, resumed) = lock.withLock { () -> (Result, [Waiter]) in
             let result = body(&state)
@@ -34,10 +33,10 @@ final class Awaited<State>: @unchecked Sendable {
         return result
     }
 
-    /// Suspends until `isOver` accepts the state, for `limit` at most.
+    /// Suspends until `isOver` accepts the state, or until `limit` has passed.
     ///
-    /// - Returns: Whether it has accepted the state, which may have changed since.
-    /// - Throws: `CancellationError` once the task is cancelled.
+    /// - Returns: Whether `isOver` accepted the state. The state may have changed since.
+    /// - Throws: `CancellationError` if the task is cancelled.
     @discardableResult
     func wait(
         _ limit: Duration,
@@ -58,6 +57,8 @@ final class Awaited<State>: @unchecked Sendable {
         return isAccepted
     }
 
+    /// Suspends until `isOver` accepts the state.
+    ///
     /// - Returns: False if the task was cancelled first.
     private func suspend(until isOver: @escaping @Sendable (State) -> Bool) async -> Bool {
         let number = update { _ in
@@ -68,7 +69,7 @@ final class Awaited<State>: @unchecked Sendable {
             await withCheckedContinuation { continuation in
                 let known: Bool? = lock.withLock {
                     if isOver(state) { return true }
-                    // A cancellation that comes later finds the waiter, since it takes the lock.
+                    // A later cancellation finds the waiter, because it needs the lock.
                     if Task.isCancelled { return false }
                     waiters[number] = Waiter(isOver: isOver, continuation: continuation)
                     return nil

@@ -2,18 +2,20 @@
 
 import ConcurrentObserve
 
-/// The difference of received events from the expected ones, a line for each event.
+/// The difference between received and expected events, with a line for each event.
 struct Difference {
     private(set) var isEmpty = true
     private var lines: [String] = []
 
-    /// The lines: `-` is expected and missing, `+` is received and not expected.
+    /// The lines. `-` marks an event that is expected and missing, `+` an event that is received
+    /// and not expected.
     var text: String { (["- expected, + received:"] + lines).joined(separator: "\n") }
 
     /// Compares `received` with `expected`.
     ///
-    /// - Complexity: O(*n*) if all match; otherwise O(*n* *m*) between the first difference and the
-    ///   last.
+    /// - Complexity: O(*n*) if all events match. Otherwise O(*n* + *k* *l*), for *k* received and
+    ///   *l* expected events between the first difference and the last. If *k* *l* exceeds
+    ///   1,000,000, these events are listed, and not compared.
     init<Element, Expected>(
         of received: [Element],
         from expected: [Expected],
@@ -31,7 +33,8 @@ struct Difference {
         appendMatching(received.suffix(sameAtEnd))
     }
 
-    /// Appends a line for each event, or, if they are many, for the first and the last ones.
+    /// Appends a line for each event. If there are many, appends lines for the first and the last
+    /// three.
     private mutating func appendMatching(_ events: ArraySlice<some Any>) {
         if events.count <= 7 { return lines += events.map { "  \(described($0))" } }
         lines += events.prefix(3).map { "  \(described($0))" }
@@ -74,7 +77,7 @@ struct Difference {
         }
     }
 
-    /// A table of lengths. At each row and column it has the length of the longest common
+    /// A table of lengths. The element at a row and a column is the length of the longest common
     /// subsequence of the events from there on.
     private struct Table {
         private let columns: Int
@@ -91,10 +94,10 @@ struct Difference {
     }
 }
 
-/// Returns a line that shows an event. A change's line begins with its new value.
+/// Returns a line that shows an event. The line of a change begins with the new value.
 func described(_ event: some Any) -> String { (event as? any LineOfChange)?.line ?? "\(event)" }
 
-/// A type that describes itself in one line of a difference.
+/// A type that makes its own line in a difference.
 private protocol LineOfChange { var line: String { get } }
 
 extension Change: LineOfChange {

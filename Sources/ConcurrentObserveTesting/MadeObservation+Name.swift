@@ -5,7 +5,7 @@ import ConcurrentObserveInspection
 import Testing
 
 extension Origin.Place {
-    /// The place, as an issue shows it; nil without debug information.
+    /// The place in the form that an issue needs; nil without debug information.
     var sourceLocation: SourceLocation? {
         guard line > 0 else { return nil }
         let folder = path.split(separator: "/").dropLast().last ?? "Tests"

@@ -2,8 +2,8 @@
 
 public import Testing
 
-/// A clock that stands still until a test advances it, for everything of the library that takes a
-/// clock.
+/// A clock that stands still until a test advances it. Pass it to functions of the library that
+/// take a clock.
 ///
 /// ```swift
 /// let clock = ManualClock()
@@ -15,15 +15,15 @@ public import Testing
 ///
 /// Any thread may use it.
 public final class ManualClock: Clock {
-    /// A moment, given as the time by which the clock had been advanced until then.
+    /// A moment on the clock, given as the time since the clock was made.
     public struct Instant: InstantProtocol {
         /// The time since the clock was made.
         public let offset: Duration
 
-        /// Makes the moment that comes `offset` after the clock was made.
+        /// Makes the moment that is `offset` after the clock was made.
         public init(offset: Duration) { self.offset = offset }
 
-        /// Returns the moment that comes `duration` after this one.
+        /// Returns the moment that is `duration` after this one.
         public func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
 
         /// Returns the time from this moment to another one.
@@ -51,21 +51,22 @@ public final class ManualClock: Clock {
     /// The moment that the clock shows.
     public var now: Instant { state.update { $0.now } }
 
-    /// Zero: the clock can be advanced by any duration.
+    /// The value zero: the clock can be advanced by any duration.
     public var minimumResolution: Duration { .zero }
 
-    /// The number of tasks that sleep now.
+    /// The number of tasks that are sleeping now.
     public var sleepers: Int { state.update { $0.sleepers.count } }
 
-    /// The number of times that a task has begun to sleep, also for a moment that has passed.
+    /// The number of times that a task has begun to sleep. A sleep until a moment that has already
+    /// passed counts, too.
     public var sleeps: Int { state.update { $0.sleeps } }
 
-    /// Moves the clock forward, and wakes every task whose time has come, the earliest first. It
-    /// does not wait until a woken task runs; a task that sleeps again sleeps from the new moment
-    /// on.
+    /// Moves the clock forward, and wakes every task whose deadline it reaches, the earliest
+    /// deadline first. It does not wait until the woken tasks run. If a woken task sleeps again,
+    /// its time counts from the new moment.
     ///
     /// - Parameter duration: The time by which the clock moves forward.
-    /// - Precondition: `duration` is zero or more.
+    /// - Precondition: `duration` is not negative.
     public func advance(by duration: Duration) {
         precondition(duration >= .zero, "ConcurrentObserveTesting: a clock advances forward. Pass zero or more.")
         let woken = state.update { state in
@@ -77,15 +78,15 @@ public final class ManualClock: Clock {
         for sleeper in woken { sleeper.continuation.resume() }
     }
 
-    /// Suspends until at least `count` tasks sleep, at one moment. A test calls this before it
-    /// advances the clock.
+    /// Suspends until at least `count` tasks are sleeping at the same time. A test calls this
+    /// before it advances the clock.
     ///
     /// - Parameters:
     ///   - count: The smallest number of sleeping tasks to wait for.
-    ///   - limit: How long to wait, in real time.
-    ///   - sourceLocation: Where an issue is recorded. Leave it out.
-    /// - Throws: If fewer tasks sleep at the limit: the test has failed. `CancellationError` once
-    ///   the task is cancelled.
+    ///   - limit: The longest time to wait, in real time.
+    ///   - sourceLocation: The place where an issue is recorded. Leave it out.
+    /// - Throws: An error that fails the test, if fewer tasks are sleeping at the limit.
+    ///   `CancellationError` if the task is cancelled.
     public func whenSleeping(
         _ count: Int = 1,
         within limit: Duration = .seconds(10),
@@ -101,7 +102,7 @@ public final class ManualClock: Clock {
 
     /// Suspends until the clock shows `deadline` or later.
     ///
-    /// - Throws: `CancellationError` once the task is cancelled.
+    /// - Throws: `CancellationError` if the task is cancelled.
     public func sleep(until deadline: Instant, tolerance: Duration? = nil) async throws {
         let number = state.update { state in
             state.sleeps += 1
@@ -110,7 +111,7 @@ public final class ManualClock: Clock {
         try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
                 let sleeps = state.update { state in
-                    // A cancellation that comes later finds the sleeper, since it takes the lock.
+                    // A later cancellation finds the sleeper, because it needs the lock.
                     if Task.isCancelled || deadline <= state.now { return false }
                     state.sleepers[number] = Sleeper(deadline: deadline, continuation: continuation)
                     return true

@@ -4,16 +4,17 @@ import ConcurrentObserve
 import ConcurrentObserveInspection
 public import Testing
 
-/// Fails a test that leaves something of the library behind. Written `.leavesNothingBehind`.
+/// Fails a test that leaves observations or retired objects of the library behind. Write it as
+/// `.leavesNothingBehind`.
 public struct NothingLeftBehind: TestTrait, SuiteTrait, TestScoping {
     private let limit: Duration
 
     init(within limit: Duration) { self.limit = limit }
 
-    /// Always true: if a suite has this trait, it applies to each of its tests.
+    /// Always true: a suite's trait applies to each of its tests.
     public var isRecursive: Bool { true }
 
-    /// Runs a test, then looks for what it has left behind.
+    /// Runs a test, and then reports what it has left behind.
     ///
     /// - Throws: The error that the test throws.
     public func provideScope(
@@ -38,8 +39,8 @@ public struct NothingLeftBehind: TestTrait, SuiteTrait, TestScoping {
     private func report(_ scope: ObservationScope, of test: Test) async {
         let deadline = ContinuousClock.now + limit
         var isSettled = await scope.settles(before: deadline, flushing: false)
-        // A task that the test has cancelled, or a library that it uses, may end an observation a
-        // moment later.
+        // A task that the test has cancelled may end an observation a moment later. So may a
+        // library that the test uses.
         let grace = min(deadline, .now + .seconds(1))
         while isSettled, !scope.observations.isEmpty, .now < grace {
             try? await Task.sleep(for: .milliseconds(5))
@@ -52,23 +53,23 @@ public struct NothingLeftBehind: TestTrait, SuiteTrait, TestScoping {
                 sourceLocation: found.places.first?.sourceLocation ?? test.sourceLocation
             )
         }
-        // While other tests with the trait run, retired items that are not reclaimed may belong to
-        // them.
+        // If other tests with the trait are running, retired items that are not reclaimed may
+        // belong to those.
         if isSettled || !left.isEmpty || ObservationScope.exists { return }
         Issue.record("\(NotQuiet(scope, limit).description)", sourceLocation: test.sourceLocation)
     }
 }
 
-/// Observations that a test has left behind, all made by the same line.
+/// Observations that a test has left behind. One line of the program made all of them.
 private struct LeftBehind: CustomStringConvertible {
-    /// The calls that led to the first of them.
+    /// The calls that led to the first of these observations.
     let places: [Origin.Place]
     private var label: String?
     private var isActive = false
 
-    /// Returns one element for each line that made some of the observations.
+    /// Returns one element for each line that made some of `observations`.
     static func found(in observations: [MadeObservation]) -> [LeftBehind] {
-        // Looking up names takes long, so it is done once for equal calls.
+        // Looking up names is slow, so it is done once for equal calls.
         let byCalls = Dictionary(grouping: observations) { ($0.origin as? Origin)?.addresses ?? [] }
         let found = byCalls.values.map { LeftBehind(places: ($0[0].origin as? Origin)?.places() ?? [], $0) }
         return Dictionary(grouping: found, by: \.places.first).values.map { same in
@@ -98,7 +99,8 @@ private struct LeftBehind: CustomStringConvertible {
 
 extension Trait where Self == NothingLeftBehind {
     /// Fails a test that leaves observations behind, closures that cannot be destroyed, or other
-    /// retired things that cannot be reclaimed. The issue is at the line that made the observation.
+    /// retired objects that cannot be reclaimed. The issue is recorded at the line that made the
+    /// observation. The end of the test waits for up to ten seconds until everything is reclaimed.
     ///
     /// ```swift
     /// @Suite(.leavesNothingBehind) struct CarTests {
@@ -106,18 +108,17 @@ extension Trait where Self == NothingLeftBehind {
     /// }
     /// ```
     ///
-    /// A test's observations are those that its tasks make. An observation that a thread or a
-    /// detached task makes counts only while no other test with the trait runs. An observation that
-    /// ends within a second after the test is not left behind. Where debug information is missing,
-    /// the issue is at the test.
+    /// The observations that a test's tasks make belong to the test. An observation that a thread
+    /// or a detached task makes belongs to it only while no other test with the trait is running.
+    /// An observation may still end within a second after the test. Without debug information, the
+    /// issue is recorded at the test.
     public static var leavesNothingBehind: NothingLeftBehind { leavesNothingBehind(within: .seconds(10)) }
 
     /// Fails a test that leaves observations behind, closures that cannot be destroyed, or other
-    /// retired things that cannot be reclaimed: see ``leavesNothingBehind``, whose limit is ten
-    /// seconds.
+    /// retired objects that cannot be reclaimed: see ``leavesNothingBehind``.
     ///
-    /// - Parameter limit: How long, in real time, the end of the test waits until everything is
-    ///   reclaimed that the whole process has retired.
+    /// - Parameter limit: The longest time, in real time, for which the end of the test waits until
+    ///   everything is reclaimed that the whole process has retired.
     public static func leavesNothingBehind(within limit: Duration) -> NothingLeftBehind {
         NothingLeftBehind(within: limit)
     }

@@ -4,13 +4,13 @@ public import ConcurrentObserve
 import Dispatch
 
 /// Suspends until every event that was sent before the call is delivered, and everything that was
-/// retired is destroyed. It also waits for what these deliveries send.
+/// retired is destroyed. It also waits for events that these deliveries send.
 ///
-/// The running test has the trait `leavesNothingBehind`, and the call waits for this test's
-/// observations. It neither sleeps nor polls. It does not wait for iterators: a loop may never ask
-/// for the next element. Do not call it in a callback that it waits for. It waits until everything
-/// is destroyed that the whole process had retired: put tests that block callbacks or
-/// deinitialisers into a `.serialized` suite.
+/// It waits for the observations of the running test, which must have the trait
+/// `leavesNothingBehind`. It neither sleeps nor polls. It does not wait for iterators, because a
+/// loop may never ask for the next element. Do not call it in a callback that it waits for. It
+/// waits until everything is destroyed that the whole process had retired. Therefore put tests that
+/// block callbacks or deinitialisers into a `.serialized` suite.
 ///
 /// ```swift
 /// car.mileage.value = 7
@@ -18,8 +18,8 @@ import Dispatch
 /// #expect(display.text == "7 miles")
 /// ```
 ///
-/// - Parameter limit: How long to wait, in real time.
-/// - Throws: ``NotQuiet`` at the limit. `CancellationError` once the task is cancelled.
+/// - Parameter limit: The longest time to wait, in real time.
+/// - Throws: ``NotQuiet`` if the limit passes first. `CancellationError` if the task is cancelled.
 /// - Precondition: The running test has the trait `leavesNothingBehind`.
 public func whenQuiet(within limit: Duration = .seconds(10)) async throws {
     guard let scope = ObservationScope.current ?? ObservationScope.only else {
@@ -32,12 +32,12 @@ public func whenQuiet(within limit: Duration = .seconds(10)) async throws {
     if !isQuiet { throw NotQuiet(scope, limit) }
 }
 
-/// The library was not quiet in time. `whenQuiet(within:)` throws this error.
+/// The error that `whenQuiet(within:)` throws if the library is not quiet in time.
 public struct NotQuiet: Error, CustomStringConvertible {
     /// The time for which `whenQuiet(within:)` waited.
     public let limit: Duration
-    /// The observations of the test whose events were not delivered: their labels, and where they
-    /// were made.
+    /// Descriptions of the test's observations whose events were not delivered: the number of
+    /// events, the label, and the place where the observation was made.
     public let undelivered: [String]
     /// The running callbacks of the whole process.
     public let callbacks: [ObservationReport]
@@ -65,15 +65,17 @@ public struct NotQuiet: Error, CustomStringConvertible {
 }
 
 extension ObservationScope {
-    /// Suspends until the ended observations have finished, and what was retired is destroyed.
+    /// Suspends until the ended observations have finished, and everything that was retired is
+    /// destroyed.
     ///
     /// - Parameter flushing: Whether to wait for the events in mailboxes, too.
-    /// - Returns: False at the deadline, and once the task is cancelled.
+    /// - Returns: False if the deadline has passed, or the task is cancelled.
     func settles(before deadline: ContinuousClock.Instant, flushing: Bool) async -> Bool {
         var isSettled = false
         while !isSettled {
-            // Destroying a closure may end another observation, or send an event. Everything has
-            // settled after a round that began with nothing to do, and in which nothing came.
+            // The destruction of a closure may end another observation, or send an event.
+            // Everything is settled after a round that began with nothing to do, and in which
+            // nothing new came.
             let (sent, hadEnded) = (sentCount, hasEndedObservations)
             if flushing, await !isFlushed(before: deadline) { return false }
             guard await isDrained(before: deadline), .now < deadline else { return false }
@@ -82,10 +84,10 @@ extension ObservationScope {
         return true
     }
 
-    /// Whether an observation has ended, and its closure is not destroyed.
+    /// Whether an observation has ended, but its closure is not destroyed yet.
     private var hasEndedObservations: Bool { observations.contains { !$0.isActive } }
 
-    /// The number of events that were put into mailboxes which still exist.
+    /// The number of events that were put into mailboxes. Only mailboxes that still exist count.
     private var sentCount: UInt64 { observations.reduce(0) { $0 &+ ($1.counts?.sent ?? 0) } }
 
     private func isFlushed(before deadline: ContinuousClock.Instant) async -> Bool {
@@ -101,8 +103,8 @@ extension ObservationScope {
     }
 }
 
-/// Suspends until everything that was retired before the call is destroyed. Returns false at the
-/// deadline, and once the task is cancelled.
+/// Suspends until everything that was retired before the call is destroyed. Returns false if the
+/// deadline has passed, or the task is cancelled.
 private func isDrained(before deadline: ContinuousClock.Instant) async -> Bool {
     // The drain cannot be interrupted. The stream can: it ends for its reader when the task is
     // cancelled.

@@ -7,11 +7,11 @@ extension Recording {
     /// Returns the next event. Suspends until there is one.
     ///
     /// - Parameters:
-    ///   - limit: How long to wait.
+    ///   - limit: The longest time to wait.
     ///   - clock: The clock that measures the limit.
-    ///   - sourceLocation: Where an issue is recorded. Leave it out.
-    /// - Throws: If no event comes within the limit, or the observation ends: the test has failed.
-    ///   `CancellationError` once the task is cancelled.
+    ///   - sourceLocation: The place where an issue is recorded. Leave it out.
+    /// - Throws: An error that fails the test, if no event comes within the limit, or the
+    ///   observation ends. `CancellationError` if the task is cancelled.
     @discardableResult
     public func next(
         within limit: Duration = .seconds(10),
@@ -23,17 +23,17 @@ extension Recording {
         return try #require(nextEvent, "\(reason(limit))", sourceLocation: sourceLocation)
     }
 
-    /// Expects the next events to be these. Suspends until as many were delivered. Events that come
-    /// after them are left for the next expectation.
+    /// Expects the next events to equal these. Suspends until as many events were delivered. Later
+    /// events stay for the next expectation.
     ///
     /// - Parameters:
     ///   - expected: The events, in the order of arrival.
-    ///   - limit: How long to wait for all of them.
+    ///   - limit: The longest time to wait for all of them.
     ///   - clock: The clock that measures the limit.
-    ///   - sourceLocation: Where an issue is recorded. Leave it out.
-    /// - Throws: If the events are others, or do not come within the limit: the test has failed,
-    ///   and the issue has the difference, a line for each event. `CancellationError` once the task
-    ///   is cancelled.
+    ///   - sourceLocation: The place where an issue is recorded. Leave it out.
+    /// - Throws: An error that fails the test, if other events come, or too few within the limit.
+    ///   The issue shows the difference, with a line for each event. `CancellationError` if the
+    ///   task is cancelled.
     public func expect(
         _ expected: [Element],
         within limit: Duration = .seconds(10),
@@ -43,17 +43,17 @@ extension Recording {
         try await expect(expected, within: limit, clock: clock, sourceLocation: sourceLocation, by: ==)
     }
 
-    /// Expects the next changes to have these new values. Suspends until as many were delivered.
-    /// Changes that come after them are left for the next expectation.
+    /// Expects the next changes to have these new values. Suspends until as many changes were
+    /// delivered. Later changes stay for the next expectation.
     ///
     /// - Parameters:
     ///   - expected: The new values, in the order of arrival.
-    ///   - limit: How long to wait for all of them.
+    ///   - limit: The longest time to wait for all of them.
     ///   - clock: The clock that measures the limit.
-    ///   - sourceLocation: Where an issue is recorded. Leave it out.
-    /// - Throws: If the values are others, or do not come within the limit: the test has failed,
-    ///   and the issue has the difference, a line for each change with its reason, its old value
-    ///   and its version. `CancellationError` once the task is cancelled.
+    ///   - sourceLocation: The place where an issue is recorded. Leave it out.
+    /// - Throws: An error that fails the test, if other values come, or too few within the limit.
+    ///   The issue shows the difference. The line of a change has its reason, its old value and its
+    ///   version. `CancellationError` if the task is cancelled.
     public func expect<Value: Equatable>(
         _ expected: [Value],
         within limit: Duration = .seconds(10),
@@ -63,17 +63,19 @@ extension Recording {
         try await expect(expected, within: limit, clock: clock, sourceLocation: sourceLocation) { $0.new == $1 }
     }
 
-    /// Expects the next events to match these. Use it for events that are not `Equatable`, such as
-    /// the values of a group. Suspends until as many events were delivered.
+    /// Expects the next events to match these. Suspends until as many events were delivered. Use it
+    /// for events that are not `Equatable`, such as the values of a group.
     ///
     /// - Parameters:
-    ///   - expected: One value for each event, in the order of arrival. `matches` compares the two.
-    ///   - limit: How long to wait for all of them.
+    ///   - expected: One value for each event, in the order of arrival. `matches` compares an event
+    ///     with its value.
+    ///   - limit: The longest time to wait for all of them.
     ///   - clock: The clock that measures the limit.
-    ///   - sourceLocation: Where an issue is recorded. Leave it out.
+    ///   - sourceLocation: The place where an issue is recorded. Leave it out.
     ///   - matches: Returns whether an event is as expected. Called under no lock.
-    /// - Throws: If the events do not match, or do not come within the limit: the test has failed,
-    ///   and the issue has the difference. `CancellationError` once the task is cancelled.
+    /// - Throws: An error that fails the test, if an event does not match, or too few events come
+    ///   within the limit. The issue shows the difference. `CancellationError` if the task is
+    ///   cancelled.
     public func expect<Expected: Sendable>(
         _ expected: [Expected],
         within limit: Duration = .seconds(10),
@@ -91,11 +93,11 @@ extension Recording {
         try #require(isAsExpected, "\(difference.text)\(missing)", sourceLocation: sourceLocation)
     }
 
-    /// Expects that no event is left. It does not wait: where events are delivered elsewhere, call
-    /// `whenQuiet()` before.
+    /// Expects that there is no unread event. It does not wait. If events are delivered on other
+    /// threads or tasks, call `whenQuiet()` first.
     ///
-    /// - Parameter sourceLocation: Where an issue is recorded. Leave it out.
-    /// - Throws: If an event is left: the test has failed.
+    /// - Parameter sourceLocation: The place where an issue is recorded. Leave it out.
+    /// - Throws: An error that fails the test, if there is an unread event.
     public func expectNoEvents(sourceLocation: SourceLocation = #_sourceLocation) throws {
         let unread = events.update { $0.take($0.unread.count) }
         let hasNoEvents = unread.isEmpty
@@ -103,15 +105,15 @@ extension Recording {
         try #require(hasNoEvents, "delivered, and not expected:\n\(text)", sourceLocation: sourceLocation)
     }
 
-    /// Expects the observation to end without another event. Suspends until it does.
+    /// Expects the observation to end without another event. Suspends until it ends.
     ///
     /// - Parameters:
-    ///   - limit: How long to wait.
+    ///   - limit: The longest time to wait.
     ///   - clock: The clock that measures the limit.
-    ///   - sourceLocation: Where an issue is recorded. Leave it out.
-    /// - Returns: Why it has ended; nil for a sequence.
-    /// - Throws: If it does not end within the limit, or an event is left: the test has failed.
-    ///   `CancellationError` once the task is cancelled.
+    ///   - sourceLocation: The place where an issue is recorded. Leave it out.
+    /// - Returns: The reason why the observation has ended; nil for a sequence.
+    /// - Throws: An error that fails the test, if the observation does not end within the limit, or
+    ///   there is an unread event. `CancellationError` if the task is cancelled.
     @discardableResult
     public func expectEnd(
         within limit: Duration = .seconds(10),

@@ -4,15 +4,15 @@ public import ConcurrentObserve
 public import Testing
 
 extension ObservableProperty {
-    /// Records the changes that begin after this call returned, of a property, a path, a group or a
-    /// derived value.
+    /// Records the changes of a property, a path, a group or a derived value that begin after this
+    /// call has returned.
     ///
     /// - Parameters:
     ///   - options: The events to record in addition to the changes: `.initial`, `.prior`.
-    ///   - delivery: Where the changes are recorded. On several threads they are recorded in the
-    ///     order of arrival.
-    ///   - sourceLocation: Where an issue is recorded if events are left. Leave it out.
-    /// - Returns: The recording, which keeps the observation going.
+    ///   - delivery: The place where the changes are recorded. If several threads deliver, changes
+    ///     are recorded in the order of arrival.
+    ///   - sourceLocation: The place where an issue is recorded if events are left. Leave it out.
+    /// - Returns: The recording, which keeps the observation active.
     public func record(
         options: ObservationOptions = [],
         delivery: Delivery = .inline,
@@ -27,13 +27,13 @@ extension ObservableProperty {
 }
 
 extension ObserverRegistry {
-    /// Records the events whose notification begins after this call returned.
+    /// Records the events whose notification begins after this call has returned.
     ///
     /// - Parameters:
-    ///   - delivery: Where the events are recorded. On several threads they are recorded in the
-    ///     order of arrival.
-    ///   - sourceLocation: Where an issue is recorded if events are left. Leave it out.
-    /// - Returns: The recording, which keeps the observation going.
+    ///   - delivery: The place where the events are recorded. If several threads deliver, events
+    ///     are recorded in the order of arrival.
+    ///   - sourceLocation: The place where an issue is recorded if events are left. Leave it out.
+    /// - Returns: The recording, which keeps the observation active.
     public func record(
         delivery: Delivery = .inline,
         sourceLocation: SourceLocation = #_sourceLocation
@@ -45,13 +45,15 @@ extension ObserverRegistry {
 }
 
 extension ObservationSequence {
-    /// Records the elements of a new iterator, which begins before this returns. A task iterates.
+    /// Records the elements of a new iterator. The iterator begins before this call returns. A task
+    /// reads it.
     ///
-    /// - Parameter sourceLocation: Where an issue is recorded if elements are left. Leave it out.
-    /// - Returns: The recording, which keeps the iteration going.
+    /// - Parameter sourceLocation: The place where an issue is recorded if elements are left. Leave
+    ///   it out.
+    /// - Returns: The recording, which keeps the iteration active.
     public func record(sourceLocation: SourceLocation = #_sourceLocation) -> Recording<Element> {
         let events = Awaited(RecordedEvents<Element>())
-        // Safe: from here on only the task uses the iterator.
+        // Safe: from now on, only the task uses the iterator.
         nonisolated(unsafe) var iterator = makeAsyncIterator()
         let task = Task {
             while let element = unsafe await iterator.next() { events.update { $0.unread.append(element) } }
@@ -62,8 +64,8 @@ extension ObservationSequence {
 }
 
 extension Recording {
-    /// Makes a recording of an observation. The recording notes when the observation ends, and
-    /// cancels the observation when it is released itself.
+    /// Makes a recording of an observation. The recording notes the end of the observation. When
+    /// the recording is released, it cancels the observation.
     fileprivate convenience init(
         _ events: Awaited<RecordedEvents<Element>>,
         _ token: ObservationToken,

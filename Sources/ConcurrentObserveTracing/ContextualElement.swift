@@ -6,10 +6,11 @@ import Logging
 public import Tracing
 
 extension ObservationSequence {
-    /// Returns the sequence with the context of each element: the `ServiceContext`, and the logger,
+    /// Returns this sequence with the context of each element: the `ServiceContext` and the logger
     /// of the task that made the change.
     ///
-    /// An iterator returns elements in its consumer's task. So the consumer enters the context:
+    /// An iterator returns elements in the task of its consumer. Therefore the consumer enters the
+    /// context:
     ///
     /// ```swift
     /// for await change in car.name.changes().withContext() {
@@ -17,7 +18,7 @@ extension ObservationSequence {
     /// }
     /// ```
     ///
-    /// Everything else is as without contexts: buffering, counts, `flush()`, and the end.
+    /// Buffering, counts, `flush()` and the end are the same as without contexts.
     public func withContext() -> ObservationSequence<ContextualElement<Element>> {
         withContext { ContextualElement(element: $0, context: $1) }
     }
@@ -25,18 +26,18 @@ extension ObservationSequence {
 
 /// An element of a sequence, and the context of the task that made the change.
 public struct ContextualElement<Element: Sendable>: Sendable {
-    /// The element that the sequence returns without contexts.
+    /// The element, as the sequence without contexts returns it.
     public let element: Element
     let context: TaskContext?
 
     /// The `ServiceContext` of the task that made the change; nil if it had none.
     public var serviceContext: ServiceContext? { context?.service }
 
-    /// Calls `body` with the element, on the caller's actor, in the context of the task that made
-    /// the change.
+    /// Calls `body` with the element in the context of the task that made the change. `body` runs
+    /// on the caller's actor.
     ///
-    /// `ServiceContext.current` is nil in `body` if that task had none. `Logger.current` stays the
-    /// caller's if that task had none with a label.
+    /// If that task had no `ServiceContext`, `ServiceContext.current` is nil in `body`. If it had
+    /// no logger with a label, `Logger.current` in `body` is the caller's.
     ///
     /// - Parameter body: Called once. Tasks that it makes inherit the context.
     public nonisolated(nonsending) func withContext<Result, Failure: Error>(

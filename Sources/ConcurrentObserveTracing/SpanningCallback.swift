@@ -3,8 +3,8 @@
 #if Tracing
 public import Tracing
 
-/// Returns a callback that runs in a new span each time it is called. The parent is the span in
-/// which the change was made, wherever the callback runs.
+/// Returns a callback that runs in a new span each time it is called. The parent of this span is
+/// the span in which the change was made, wherever the callback runs.
 ///
 /// ```swift
 /// let token = car.name.observe(
@@ -13,15 +13,14 @@ public import Tracing
 /// )
 /// ```
 ///
-/// The span begins when the callback does, and ends when it returns. A callback that is isolated to
-/// an actor calls `withSpan` itself. A callback that is not wrapped costs nothing.
+/// The span begins when the callback begins, and ends when it returns. A callback that is isolated
+/// to an actor must call `withSpan` itself. A callback that is not wrapped costs nothing.
 ///
 /// - Parameters:
 ///   - operationName: The name of each span.
 ///   - kind: The kind of each span.
-///   - tracer: The tracer that makes the spans. Nil stands for the one that is bootstrapped when
-///     the callback is called.
-///   - body: The callback.
+///   - tracer: The tracer that makes the spans. If it is nil, each call uses the tracer that is
+///     bootstrapped then.
 public func spanning<Event>(
     _ operationName: String,
     ofKind kind: SpanKind = .internal,
@@ -33,18 +32,17 @@ public func spanning<Event>(
     }
 }
 
-/// Returns a callback of two parameters that runs in a new span each time it is called. It also
-/// receives its owner or its observation.
+/// Returns a callback that runs in a new span each time it is called. It has two parameters: the
+/// event, and its owner or its observation.
 ///
-/// The parent is the span in which the change was made, wherever the callback runs. The span begins
-/// when the callback does, and ends when it returns.
+/// The parent of the span is the span in which the change was made, wherever the callback runs. The
+/// span begins when the callback begins, and ends when it returns.
 ///
 /// - Parameters:
 ///   - operationName: The name of each span.
 ///   - kind: The kind of each span.
-///   - tracer: The tracer that makes the spans. Nil stands for the one that is bootstrapped when
-///     the callback is called.
-///   - body: The callback.
+///   - tracer: The tracer that makes the spans. If it is nil, each call uses the tracer that is
+///     bootstrapped then.
 public func spanning<First, Second>(
     _ operationName: String,
     ofKind kind: SpanKind = .internal,
