@@ -9,12 +9,13 @@ extension ObservableProperty {
     ///
     /// If a delivery's policy drops changes, the next difference also contains the dropped ones.
     /// Therefore, with `.latest`, a slow observer receives one difference for everything that it
-    /// has missed, and no key is lost. Only with `droppingNewest`, dropped changes may be lost.
+    /// has missed, and no key is lost. With `droppingNewest`, however, dropped changes may be lost.
     ///
     /// - Parameters:
     ///   - options: With `.initial`, the first difference inserts every present key.
     ///   - delivery: The place where `body` is called, and the number of calls that may run at a
     ///     time.
+    ///   - body: Called under no lock.
     /// - Returns: The token that keeps the observation going.
     /// - Complexity: O(*d* log *n*) for each call, for *d* changed keys.
     @inlinable

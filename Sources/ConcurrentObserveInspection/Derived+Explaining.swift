@@ -14,11 +14,10 @@ extension Derived {
     /// ```
     ///
     /// The earlier versions, and the number of runs, are only known for runs after
-    /// `startRecording()`. Call this from any thread, also inside a callback, or inside the
-    /// function itself: then it explains the previous result. It does not run the function. It may
-    /// read the version of a source whose type is yours; it holds no lock then. It retains each
-    /// source for a moment. If that was the last reference, the source's `deinit` runs in this
-    /// call.
+    /// `startRecording()`. Call this from any thread, also inside a callback. Inside the function
+    /// itself, it explains the previous result. It does not run the function. It may read the
+    /// version of a source whose type is yours; it holds no lock then. It retains each source for a
+    /// moment. If that was the last reference, the source's `deinit` runs in this call.
     ///
     /// The versions of the same source in two evaluations are compared. A source of your own type
     /// can be recognised if it is an object. If it is not an object, sources of such types are
@@ -27,8 +26,6 @@ extension Derived {
     /// They are released at the next run, or, after `stopRecording()`, at the next evaluation.
     ///
     /// - Complexity: O(*n*), for *n* sources that the function has read.
-    ///
-    /// - Complexity: O(what the function has read).
     public func explain() -> DerivedExplanation {
         let inspected = inspect()
         return DerivedExplanation(inspected, observationCount: observationCount)

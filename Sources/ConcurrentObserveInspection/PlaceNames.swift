@@ -6,7 +6,7 @@ import Runtime
 
 /// Finds the places of calls by the addresses of the calls.
 ///
-/// To look up a call takes some milliseconds, and all calls of a backtrace are looked up together.
+/// Looking up a call takes some milliseconds, and all calls of a backtrace are looked up together.
 /// Each address is looked up once, until the recording stops. Memory is bounded, because the
 /// program has a limited number of calls. The Runtime module keeps the debug information that it
 /// reads, tens of megabytes, for each thread that uses it, until the thread exits. Therefore a

@@ -15,13 +15,13 @@ public import Logging
 /// let watch = StuckCallbackWatch(logger: logger)
 /// ```
 ///
-/// If a call of a callback runs for the limit, the watch logs one warning. When the callback has
-/// returned, it logs one notice. The metadata has the label of the observation, property or
-/// registry as `label`, and the age of the call as `running-seconds`.
+/// If a call of a callback does not return within `limit`, the watch logs one warning. When the
+/// call has returned, it logs one notice. The metadata has the label of the observation, property
+/// or registry as `label`, and the age of the call as `running-seconds`.
 ///
-/// If more events wait in a mailbox than the limit, the watch logs a warning, and another one each
-/// time that the number has doubled. When fewer than 1,024 events wait, it logs one notice. The
-/// metadata of a warning has `label` and `pending-events`, and for the whole process
+/// If more than `pendingLimit` events wait in a mailbox, the watch logs a warning, and another one
+/// each time that their number has doubled. When fewer than 1,024 events wait, it logs one notice.
+/// The metadata of a warning has `label` and `pending-events`, and for the whole process
 /// `process-pending-events` and `process-peak-pending-events`.
 public final class StuckCallbackWatch: Sendable {
     private let logger: Logger

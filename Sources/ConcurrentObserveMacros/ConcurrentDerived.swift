@@ -35,8 +35,8 @@
 ///   it to a function, give it a written type, or read a variable that is not observed. If the
 ///   model itself is the result, or is compared, write `unfollowed(engine)`. Reads of the returned
 ///   model are not followed.
-/// - If a closure reads the model of a model, bind that model to a name first: `let gears =
-///   engine.gears`, then `gears.map { $0.number }`.
+/// - If a closure reads the model of a model, bind that model to a name first:
+///   `let gears = engine.gears`, then `gears.map { $0.number }`.
 /// - Reads of models in dictionaries, sets, and other containers are not followed. Reads of values
 ///   whose type is a generic parameter are not followed either.
 /// - The variable has no other attribute that changes its meaning, such as a result builder, a

@@ -25,9 +25,9 @@
 /// No actor isolates the class, even if the default isolation of its module is the main actor.
 /// Everything that the macro adds is `nonisolated`.
 ///
-/// Any thread may read and set the variables, as it may `Observed.value`. Reading never waits.
-/// Setting calls the observers before it returns. `car.mileage += 1` first reads and then sets, so
-/// a value that another thread sets in between is lost. `observedProperties` has the properties
+/// Any thread may read and set the variables, like `Observed.value`. Reading never waits. Setting
+/// calls the observers before it returns. `car.mileage += 1` first reads and then sets, so a value
+/// that another thread sets in between is lost. `observedProperties` has the properties
 /// themselves, which can be modified, observed and bound. A `weak` variable becomes a
 /// `WeakObserved`. It must refer to a class that adopts `WeaklyObservable`, and not to a protocol.
 ///

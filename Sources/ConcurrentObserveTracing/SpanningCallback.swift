@@ -21,6 +21,7 @@ public import Tracing
 ///   - kind: The kind of each span.
 ///   - tracer: The tracer that makes the spans. If it is nil, each call uses the tracer that is
 ///     bootstrapped then.
+///   - body: The callback.
 public func spanning<Event>(
     _ operationName: String,
     ofKind kind: SpanKind = .internal,
@@ -43,6 +44,7 @@ public func spanning<Event>(
 ///   - kind: The kind of each span.
 ///   - tracer: The tracer that makes the spans. If it is nil, each call uses the tracer that is
 ///     bootstrapped then.
+///   - body: The callback.
 public func spanning<First, Second>(
     _ operationName: String,
     ofKind kind: SpanKind = .internal,
