@@ -2,8 +2,8 @@
 
 public import ConcurrentObserve
 
-/// The active observations that one line of the program has made. If there are more of them than
-/// the program needs, or older ones, they are a leak.
+/// The active observations that a line of the program has made. If there are more of them than the
+/// program needs, or older ones, they are a leak.
 public struct ObservationOrigin: Sendable, Equatable, CustomStringConvertible {
     /// The file and the line that made the observations, for example `Session.swift:41`. Without
     /// debug information, the function.

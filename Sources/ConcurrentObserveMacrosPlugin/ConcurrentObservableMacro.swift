@@ -207,8 +207,8 @@ extension ConcurrentObservableMacro: ExtensionMacro {
 extension ModelClass {
     /// Returns the problems of the members that are compiled.
     ///
-    /// If the compiler does not tell the macro which members it compiles, the macro does not check
-    /// members inside `#if`.
+    /// If the compiler does not report which members it compiles, the macro does not check members
+    /// inside `#if`.
     fileprivate func problems(in context: some MacroExpansionContext) -> [Diagnostic] {
         let compiled = members.compiled(for: context.buildConfiguration)
         return compiled.flatMap { member -> [Diagnostic] in

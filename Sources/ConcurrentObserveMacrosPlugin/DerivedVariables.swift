@@ -97,7 +97,7 @@ extension ModelClass {
         return search([start])
     }
 
-    /// For each derived variable, the derived variables that its body names.
+    /// The derived variables that the body of each derived variable names.
     private var neededDerived: [String: [String]] {
         var needs: [String: [String]] = [:]
         let names = derivedNames

@@ -7,9 +7,9 @@ import SwiftSyntax
 /// Finds assignments in an initialiser that are changes, and that come before every variable has a
 /// value.
 ///
-/// For such an assignment, the compiler would report that `self` is used too early, which the
-/// programmer does not expect. Only assignments that the compiler also refuses are found: a
-/// variable that needs a value has none in the code above.
+/// The compiler would report that `self` is used too early, which the programmer does not expect
+/// for an assignment. Only assignments that the compiler also refuses are found: a variable that
+/// needs a value has none in the code above.
 struct EarlySettings {
     /// The variables that have an initial value.
     private var begun: Set<String> = []

@@ -13,9 +13,9 @@ extension EngineMirror where Engine == EtcdEngine {
     /// - Parameters:
     ///   - values: The new values. etcd limits their number to 128, unless it is configured
     ///     otherwise.
-    ///   - revisions: For each key, the revision that it must still have; 0 for a key that must not
-    ///     exist. The keys may differ from those of `values`, and the same limit applies to their
-    ///     number. If there are none, the values are written unconditionally.
+    ///   - revisions: The revision that each of these keys must still have; 0 for a key that must
+    ///     not exist. The keys may differ from those of `values`, and the same limit applies to
+    ///     their number. If there are none, the values are written unconditionally.
     /// - Returns: The revision of the transaction. If `values` is empty, the mirror's position.
     /// - Throws: `MirrorError`. With `notShown`, the values were written, but the mirror does not
     ///   show them yet. With `outcomeUnknown`, the values may have been written. With any other

@@ -7,7 +7,7 @@ import NIOHTTP2
 /// Answers pings that the client's own requests cause on an HTTP/2 connection. Passes everything
 /// else on.
 ///
-/// For each request that it reads, etcd's gRPC sends a ping, to estimate the connection's
+/// etcd's gRPC sends a ping for each request that it reads, to estimate the connection's
 /// bandwidth. NIO's HTTP/2 handler closes a connection that receives more than 200 pings in 30
 /// seconds, since they could be an attack. gRPC has no setting for this limit. Without this
 /// handler, 200 requests, such as the pages of a long list, would end the session.
@@ -29,7 +29,7 @@ final class PingHandler: ChannelDuplexHandler {
     /// The largest number of pings that may be allowed at a time: NIO's limit for one interval.
     private static let mostAllowed = 200
 
-    /// The received beginning of a frame, if it is still too short to tell the type.
+    /// The received beginning of a frame, if it is still too short to show the type.
     private var pending = ByteBuffer()
     /// The number of bytes of the present frame that are still to be passed on.
     private var rest = 0

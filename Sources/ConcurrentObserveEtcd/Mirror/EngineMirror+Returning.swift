@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Etcd
-/// Ends a session that has no fault, because the server that the mirror prefers can be used again.
+/// Ends a session that has no fault, because the server that the mirror prefers is available again.
 struct ReturnHome: Error {}
 
 extension EngineMirror {

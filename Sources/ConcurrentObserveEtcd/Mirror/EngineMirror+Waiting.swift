@@ -6,7 +6,7 @@ import ConcurrentObserve
 extension EngineMirror {
     /// Waits until the contents are complete up to a revision.
     ///
-    /// - Throws: `MirrorError` if the limit passes first. Its code is that of the error in
+    /// - Throws: `MirrorError` if the limit passes first. Its code is the code of the error in
     ///   ``state``, or `behind` if ``state`` has no error. `CancellationError` if the task is
     ///   cancelled.
     public func waitUntil(_ revision: Int64, within limit: Duration) async throws {
@@ -21,7 +21,7 @@ extension EngineMirror {
     /// request. If the engine's newest revision may belong to other keys, the mirror has to look at
     /// its own keys. For that, etcd reads all of them.
     ///
-    /// - Throws: `MirrorError` if the limit passes first. Its code is that of the error in
+    /// - Throws: `MirrorError` if the limit passes first. Its code is the code of the error in
     ///   ``state``, or `behind` if ``state`` has no error. `CancellationError` if the task is
     ///   cancelled.
     public func waitUntilCurrent(within limit: Duration) async throws {
@@ -34,7 +34,7 @@ extension EngineMirror {
 
     /// Waits until the mirror is ready: its contents count as current.
     ///
-    /// - Throws: `MirrorError` if the limit passes first. Its code is that of the error in
+    /// - Throws: `MirrorError` if the limit passes first. Its code is the code of the error in
     ///   ``state``, or `behind` if ``state`` has no error. `CancellationError` if the task is
     ///   cancelled.
     public func waitUntilReady(within limit: Duration) async throws {

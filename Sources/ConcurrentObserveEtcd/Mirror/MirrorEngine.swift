@@ -3,9 +3,9 @@
 #if Etcd
 /// An engine that keeps keys with values, and numbers its changes. A mirror follows it.
 ///
-/// Each change has a *revision*: a number that grows from change to change. All keys that one
-/// transaction changes have the same revision. A mirror can follow any engine that has revisions,
-/// and can list and watch:
+/// Each change has a *revision*: a number that grows from change to change. All keys that change in
+/// one transaction have the same revision. A mirror can follow any engine that has revisions, and
+/// can list and watch:
 ///
 /// ```swift
 /// let mirror = EngineMirror(following: engine, coding: .json)

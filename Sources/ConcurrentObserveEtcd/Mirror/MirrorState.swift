@@ -3,8 +3,8 @@
 #if Etcd
 /// Whether a mirror's contents count as current.
 public enum MirrorState: Sendable {
-    /// The contents were never confirmed. The error is that of a failed attempt; nil before the
-    /// first.
+    /// The contents were never confirmed. The value is the error of a failed attempt; nil if there
+    /// was none.
     case connecting(MirrorError?)
     /// The contents are behind the engine by at most ``MirrorConfiguration/longestAge``.
     case ready

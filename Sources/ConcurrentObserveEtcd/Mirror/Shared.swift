@@ -3,7 +3,7 @@
 #if Etcd
 import ConcurrentObserve
 
-/// A value under a lock. The lock survives a fork, unlike that of a `Mutex`: it is the lock of a
+/// A value under a lock. The lock survives a fork, unlike the lock of a `Mutex`: it belongs to a
 /// property that nothing observes.
 final class Shared<Value: Sendable>: Sendable {
     private let property: Observed<Value>
