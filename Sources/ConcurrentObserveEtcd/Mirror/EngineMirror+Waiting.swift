@@ -57,27 +57,18 @@ extension EngineMirror {
         for property: ReadOnly<Shown>,
         within limit: Duration,
         _ failure: String,
-        until condition: @escaping @Sendable (Shown) -> Bool
+        until condition: (Shown) -> Bool
     ) async throws {
         if condition(property.value) { return }
-        try await withThrowingTaskGroup(of: Void.self) { group in
-            group.addTask {
-                for await change in property.changes(options: .initial, buffering: .latest) where condition(change.new)
-                {
-                    return
-                }
-                throw CancellationError()
-            }
-            group.addTask { [state, clock] in
-                try await clock.sleep(for: limit)
-                let state = state.value
-                throw MirrorError(
-                    state.error?.code ?? .behind,
-                    "\(failure) after \(limit)\(state.error.map { ": \($0)" } ?? "")"
-                )
-            }
-            defer { group.cancelAll() }
-            try await group.next()
+        do {
+            try await property.first(timeout: limit, clock: clock, where: condition)
+        } catch is ObservationTimeout<Shown> {
+            let error = state.value.error
+            let cause = error.map { ": \($0)" } ?? ""
+            throw MirrorError(error?.code ?? .behind, "\(failure) after \(limit)\(cause)")
+        } catch is ObservationEnd {
+            // The program has cancelled the property's observations.
+            throw CancellationError()
         }
     }
 }

@@ -221,6 +221,7 @@ public final class EngineMirror<Engine: MirrorEngine, Value: Sendable>: Service,
     func withSession<Result>(_ body: (Engine.Session) async throws -> Result) async throws -> Result {
         if present.value.movingFrom != nil {
             try? await wait(for: present.readOnly, within: configuration.requestTimeout, "") { $0.movingFrom == nil }
+            try Task.checkCancellation()
         }
         let session = present.modify { present in
             if present.session != nil { present.changes += 1 }
