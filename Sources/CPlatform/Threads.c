@@ -86,7 +86,7 @@ static void wait_for_memory(void) {
     free(probe);
 }
 
-static void *run(void *context) {
+static void *cplatform_run(void *context) {
     struct start start = *(struct start *)context;
     free(context);
     wait_for_memory();
@@ -111,7 +111,7 @@ static int create_thread(struct start *start, bool has_own_class, bool has_own_p
 #endif
     }
     if (has_own_processors) choose_processors(&attributes);
-    error = pthread_create(&thread, &attributes, run, start);
+    error = pthread_create(&thread, &attributes, cplatform_run, start);
     pthread_attr_destroy(&attributes);
     return error;
 }

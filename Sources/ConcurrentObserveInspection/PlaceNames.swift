@@ -122,7 +122,7 @@ extension Origin.Place {
         // A symbol begins with the length of its module's name, and the name.
         let parts = ["", "Platform", "Testing", "Inspection", "Collections", "Configuration", "Etcd"]
         let library = parts.map { "$s\(17 + $0.count)ConcurrentObserve\($0)" }
-        let runtime = ["_ZN5swift", "_ZNK5swift", "swift_", "_swift_", "_dispatch_", "__libc_start"]
+        let runtime = ["cplatform_", "_ZN5swift", "_ZNK5swift", "swift_", "_swift_", "_dispatch_", "__libc_start"]
         let starts = ["start_thread", "clone", "clone3", "__clone3", "_start"]
         if (library + runtime).contains(where: name.hasPrefix) || starts.contains(name) { return nil }
         let location = symbol.sourceLocation

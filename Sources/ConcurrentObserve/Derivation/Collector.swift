@@ -67,6 +67,9 @@ internal final class Collector {
         var hasReader = false
         /// The error that the function returns instead of running the user's code; else nil.
         var cycle: DerivedCycle?
+        /// Whether this evaluation, of a derived value that the thread was evaluating already, is
+        /// made because there may be no ring. It has no meaning in other evaluations.
+        var isMixture = false
 
         /// The set of the previous evaluation; nil if there is no previous evaluation.
         var base: DependencyWords?

@@ -50,6 +50,8 @@ internal final class DerivationLink: LinkReceiver, @unchecked Sendable {
     let starting = Atomic<Int>(0)
 
     private let loop = DrainLoop()
+    /// The number of changes in a row that the derived value's own function has made.
+    private let ownChanges = Atomic<Int>(0)
     /// Whether the last observer has ended. Only a thread that holds `lock` stores it.
     let isOver = Atomic<Bool>(false)
     var links: [UInt: DerivationLink] = [:]
@@ -105,7 +107,31 @@ internal final class DerivationLink: LinkReceiver, @unchecked Sendable {
         // A function has changed a source, perhaps by releasing the last reference to an object. An
         // evaluation here may need a derived value that this thread is evaluating, which would then
         // seem to need itself.
-        if EvaluationStack.current.isEvaluating { return settleElsewhere() }
+        if EvaluationStack.current.isEvaluating {
+            if hasOwnChanges(EvaluationStack.current.isInside(node.address)) { return }
+            return settleElsewhere()
+        }
+        hasOwnChanges(false)
+        settle(node, becauseOf: cause)
+    }
+
+    /// Counts a change of a root by the derived value's own function, or by a function that it
+    /// reads, and begins to count again at any other change. Returns true after `mostOwnChanges` of
+    /// them in a row. Only the function of a ring's member makes so many: without a ring,
+    /// `SelfWatch` finds it. Each of its evaluations would cause the next one, without end. (P25)
+    @discardableResult
+    private func hasOwnChanges(_ isOwn: Bool) -> Bool {
+        // Relaxed, all: a count lost in a race makes one more evaluation.
+        guard isOwn else {
+            ownChanges.store(0, ordering: .relaxed)
+            return false
+        }
+        return ownChanges.add(1, ordering: .relaxed).newValue > Self.mostOwnChanges
+    }
+
+    private static var mostOwnChanges: Int { 16 }
+
+    private func settle(_ node: DerivationNode, becauseOf cause: DeliveryScope?) {
         let isSettled: Void? = node.withSources(for: self) {
             withResults { results in
                 runLoop(node, results)
@@ -154,7 +180,11 @@ extension DerivedObservation {
 
     @inline(never)
     private func settleElsewhere() {
-        ThreadRecord.retire(DeferredAction(for: self) { [self] in settle(becauseOf: nil) })
+        ThreadRecord.retire(
+            DeferredAction(for: self) { [self] in
+                if let node = keeper.node { settle(node, becauseOf: nil) } else { end() }
+            }
+        )
     }
 
     private static var mostRounds: Int { 8 }
@@ -170,7 +200,8 @@ extension DerivedObservation {
         var present = derived.refresh()
         // A root may have changed before it was linked. Another thread may have published an
         // evaluation that has seen the change.
-        while link(present, of: derived) {
+        // Relaxed: as above. Once the last observer has ended, all links of a new set are new.
+        while link(present, of: derived), !isOver.load(ordering: .relaxed) {
             let next = derived.refresh()
             if next.isSame(present) { break }
             present = next

@@ -121,11 +121,21 @@
         let isOfSame = isOnCopies && way.allSatisfy { $0.state.copies === reader.state.copies && $0.isOnLatestCopies }
         // If a member on the way has its result already, the others compute from it, and need no
         // head.
-        if isOfSame, way.contains(where: { reader.state.copies!.result(of: $0.state.derived) != nil }) { return nil }
+        if isOfSame, way.contains(where: { reader.state.copies!.result(of: $0.state.derived) != nil }) {
+            collector(depth).state.isMixture = false
+            return nil
+        }
         let isRing = way.allSatisfy(\.isCurrent) || isOfSame && way.allSatisfy(\.isOfCopies)
-        let head = hasReader ? DependencyCopies.head(of: way) : nil
-        // A source that cannot be copied, such as a group, may lead back each time.
-        if isRing && head == nil || inside.count >= Self.mostMixtures { trapCycle(way, node.place) }
+        var head = hasReader ? DependencyCopies.head(of: way) : nil
+        // A function that makes a new member in each run would never end if that were the head.
+        if head != nil, inside.count >= Self.mostMixtures, node.place.reportsRings { head = node.address }
+        collector(depth).state.isMixture = !(isRing && isOfSame)
+        // A source that cannot be copied, such as a group, may lead back each time. Each ring that
+        // shares `node` with the others leads back once.
+        let mixtures = inside.dropFirst().count { collector($0).state.isMixture }
+        if isRing && head == nil || mixtures >= Self.mostMixtures || inside.count >= Self.mostLevels {
+            trapCycle(way, node.place)
+        }
         guard isOnCopies else {
             guard hasReader, way.allSatisfy({ !$0.isOnCopies }) else {
                 collector(depth).copyWhat(way)
@@ -152,9 +162,13 @@
     /// outermost first.
     func levels(of derived: UInt) -> [Int] { (0..<depth).filter { collector($0).state.derived == derived } }
 
-    /// If a derived value is evaluated inside itself this number of times, the library takes it for
-    /// a ring, and not for chance.
+    /// If a derived value is evaluated inside itself this number of times, and no ring is found,
+    /// the library takes it for a ring, and not for chance.
     private static var mostMixtures: Int { 64 }
+
+    /// The number of evaluations of one derived value inside each other that no stack may have room
+    /// for.
+    private static var mostLevels: Int { 1_000 }
 
     /// Traps, with the path from the derived value to itself in the message.
     private func trapCycle(_ way: [Collector], _ place: DerivationPlace) -> Never {

@@ -10,7 +10,8 @@
 // yet, one member whose function can return the error becomes the *head*: the error is its result
 // at once. If the function has read another member than the head, that member is evaluated once
 // more, inside itself, and computes from the head's error. Each other member also computes from it.
-// Which members are heads does not depend on the member that is read first.
+// Which members are heads does not depend on the member that is read first, unless 64 rings or more
+// share a member: see `EvaluationStack.enterAgain`.
 //
 // When a way back is found without copies, the evaluations on it go on with the same new copies:
 // see `Collector.join`. Each of them runs its function again, finds the results of the others, and

@@ -34,7 +34,7 @@ public final class WhileObserved<Value: Sendable>: ObservableProperty {
     /// - Parameters:
     ///   - value: The value before the first run has set one.
     ///   - grace: The time for which a run goes on without an observer. Traps if it is negative.
-    ///   - clock: Measures the grace time.
+    ///   - clock: Measures the grace time. If its `sleep` throws, the grace time is over.
     ///   - priority: The priority of the runs.
     ///   - run: Sets the property that it receives, until its task is cancelled. Called under no
     ///     lock, with no task-local values of an observer.
@@ -51,9 +51,11 @@ public final class WhileObserved<Value: Sendable>: ObservableProperty {
         runs = Runs(
             priority: priority,
             run: { await run(property) },
-            rest: {
+            grace: {
                 let end = clock.now.advanced(by: grace)
-                return { if grace > .zero { try? await clock.sleep(until: end, tolerance: nil) } }
+                return GraceTime(isOver: { clock.now >= end }) {
+                    if grace > .zero { try? await clock.sleep(until: end, tolerance: nil) }
+                }
             }
         )
     }
@@ -87,6 +89,12 @@ public final class WhileObserved<Value: Sendable>: ObservableProperty {
     }
 }
 
+/// The grace time that begins when the last observer has gone.
+private struct GraceTime: Sendable {
+    let isOver: @Sendable () -> Bool
+    let wait: @Sendable () async -> Void
+}
+
 /// Starts the runs of one `WhileObserved`, and cancels them.
 private final class Runs: @unchecked Sendable {
     // Unchecked: `lock` guards the variables.
@@ -94,6 +102,8 @@ private final class Runs: @unchecked Sendable {
     private var observers = 0
     /// The number of times that the last observer has gone.
     private var departures = 0
+    /// The last of these departures whose grace time was over when the next observer came.
+    private var lastElapsed = 0
     /// The task that makes the runs, one after the other. Nil if the property is not observed, and
     /// the last run has returned.
     private var task: Task<Void, Never>?
@@ -104,21 +114,26 @@ private final class Runs: @unchecked Sendable {
 
     private let priority: TaskPriority?
     private let run: @Sendable () async -> Void
-    /// Begins the grace time. Returns a function that waits until the grace time is over.
-    private let rest: @Sendable () -> @Sendable () async -> Void
-    /// The function that waits for the end of the present grace time; nil before the first one.
-    private var presentRest: (@Sendable () async -> Void)?
+    /// Begins the grace time.
+    private let grace: @Sendable () -> GraceTime
+    /// The last grace time that has begun; nil before the first one.
+    private var lastGrace: GraceTime?
 
     init(
         priority: TaskPriority?,
         run: @escaping @Sendable () async -> Void,
-        rest: @escaping @Sendable () -> @Sendable () async -> Void
+        grace: @escaping @Sendable () -> GraceTime
     ) {
-        (self.priority, self.run, self.rest) = (priority, run, rest)
+        (self.priority, self.run, self.grace) = (priority, run, grace)
     }
 
     func addObserver() {
+        // Under no lock: the clock is the user's. (P5) The task of the runs may wake much later
+        // than the grace time ends.
+        let (departure, grace) = lastDeparture()
+        let isLate = grace?.isOver() ?? false
         lock.withLock {
+            if isLate, observers == 0, departures == departure { lastElapsed = departure }
             observers += 1
             if task == nil, !hasEnded { task = Task.detached(priority: priority) { await self.makeRuns() } }
         }
@@ -126,14 +141,14 @@ private final class Runs: @unchecked Sendable {
 
     func removeObserver() {
         // Under no lock: the clock is the user's. (P5)
-        let rest = rest()
-        // The replaced function is released after the lock: it has an instant of the user's clock.
-        var replaced: (@Sendable () async -> Void)? = rest
+        let grace = grace()
+        // The replaced one is released after the lock: it has an instant of the user's clock.
+        var replaced: GraceTime? = grace
         let waiter = lock.withLock { () -> CheckedContinuation<Void, Never>? in
             observers -= 1
             guard observers == 0 else { return nil }
             departures += 1
-            swap(&presentRest, &replaced)
+            swap(&lastGrace, &replaced)
             return self.waiter.take()
         }
         waiter?.resume()
@@ -158,9 +173,9 @@ private final class Runs: @unchecked Sendable {
             await withCheckedContinuation { continuation in
                 if !keep(continuation) { continuation.resume() }
             }
-            let (before, rest) = lastDeparture()
-            await rest?()
-            if isUnobserved(since: before) { return }
+            let (departure, grace) = lastDeparture()
+            await grace?.wait()
+            if isUnobserved(since: departure) { return }
         }
     }
 
@@ -176,13 +191,13 @@ private final class Runs: @unchecked Sendable {
     }
 
     @inline(never)
-    private func lastDeparture() -> (Int, (@Sendable () async -> Void)?) {
-        lock.withLock { (departures, presentRest) }
+    private func lastDeparture() -> (Int, GraceTime?) {
+        lock.withLock { (departures, lastGrace) }
     }
 
     @inline(never)
-    private func isUnobserved(since before: Int) -> Bool {
-        lock.withLock { hasEnded || (observers == 0 && departures == before) }
+    private func isUnobserved(since departure: Int) -> Bool {
+        lock.withLock { hasEnded || lastElapsed >= departure || (observers == 0 && departures == departure) }
     }
 
     /// Returns whether no other run is needed. If so, the next observer starts a task.

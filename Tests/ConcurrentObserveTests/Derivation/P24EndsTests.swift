@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 import ConcurrentObserve
+import Foundation
 import Testing
 
 extension Promises {
@@ -146,5 +147,28 @@ extension Promises.P24EndsTests {
         a.value = 1_000
         #expect(received.value == before + 1 && a.observationCount == 1)
         token.cancel()
+    }
+
+    @Test("P24 Once the last observation has ended, no thread evaluates for it, even if roots are new in each run")
+    func endlessRoots() throws {
+        let (items, index) = ((0..<1_000).map { Observed($0) }, Observed(0))
+        let (isBusy, hasReturned, runs) = (Observed(false), Flag(), Counter())
+        let derived = Derived { get in
+            runs.increment()
+            let place = get(index)
+            if isBusy.value { onAnotherThread { index.modify { $0 += 1 } } }
+            return get(items[place % 1_000])
+        }
+        let token = derived.observe { _ in }
+        isBusy.value = true
+        defer { isBusy.value = false }
+        Thread.detachNewThread {
+            index.modify { $0 += 1 }
+            hasReturned.set()
+        }
+        let before = runs.value
+        try eventually("some evaluations") { runs.value > before + 100 }
+        token.cancel()
+        try eventually("the call that made a change returns") { hasReturned.isSet }
     }
 }

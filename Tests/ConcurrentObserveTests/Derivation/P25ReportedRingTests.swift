@@ -287,6 +287,62 @@ extension Promises.P25ReportedRingTests {
         }
     }
 
+    @Test("P25 As many rings as there are may share a member that cannot report them")
+    func manyRings() {
+        let (total, parts) = (Slot<Derived<Int>>(), Slot<[Derived<Result<Int, any Error>>]>())
+        total.put(Derived { get in parts.value!.reduce(0) { $0 + ((try? get($1).get()) ?? 1) } })
+        parts.put((0..<70).map { _ in Derived(throwing: { get throws(any Error) in get(total.value!) }) })
+        defer { parts.clear() }
+        #expect(total.value!.value == 70)
+        #expect(cycle(parts.value![0].value) != nil && cycle(parts.value![69].value) != nil)
+    }
+
+    @Test("P25 A member that makes another member in each run has an error, wherever that one is")
+    func newMembers() {
+        // Objects that are made later have lower addresses than some of these had.
+        let places = Slot((0..<2_000).map { _ in Derived(throwing: { _ throws(any Error) in 0 }) })
+        let (slot, runs) = (Slot<Derived<Result<Int, any Error>>>(), Counter())
+        slot.put(
+            Derived(throwing: { get throws(any Error) in
+                runs.increment()
+                let made = Derived(throwing: { get throws(any Error) in try get(slot.value!).get() })
+                return try get(made).get()
+            })
+        )
+        defer { slot.clear() }
+        places.clear()
+        #expect(cycle(slot.value!.value) != nil)
+        #expect(runs.value <= 200)
+    }
+
+    @Test("P24 P25 A member that changes what its ring reads does not run for ever", arguments: [true, false])
+    func changingMember(setsFirst: Bool) async throws {
+        let (source, runs) = (Observed(0), Counter())
+        let (slot, other) = (Slot<Derived<Result<Int, any Error>>>(), Slot<Derived<Result<Int, any Error>>>())
+        slot.put(
+            Derived(throwing: { get throws(any Error) in
+                runs.increment()
+                if setsFirst { source.modify { $0 += 1 } }
+                let value = get(source) + ((try? get(other.value!).get()) ?? 1)
+                if !setsFirst { source.modify { $0 += 1 } }
+                return value
+            })
+        )
+        other.put(
+            Derived(throwing: { get throws(any Error) in get(source) + ((try? get(slot.value!).get()) ?? 1) })
+        )
+        defer { for slot in [slot, other] { slot.clear() } }
+        let tokens = [slot, other].map { $0.value!.observe { _ in } }
+        source.modify { $0 += 1 }
+        var (before, looks) = (-1, 0)
+        while runs.value != before, looks < 200 {
+            (before, looks) = (runs.value, looks + 1)
+            try await Task.sleep(for: .milliseconds(100))
+        }
+        #expect(looks < 200)
+        for token in tokens { await token.cancelAndWait() }
+    }
+
     @Test("P25 A member of a ring may read a property that is no root", arguments: 0..<4)
     func readsOthers(kind: Int) {
         let (isClosed, one, slot) = (Observed(false), Observed(1), Slot<Derived<Result<Int, any Error>>>())

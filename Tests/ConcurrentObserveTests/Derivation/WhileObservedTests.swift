@@ -10,6 +10,27 @@ extension Promises {
     struct WhileObservedTests {}
 }
 
+/// A clock that wakes tasks late: only once `wakes` is true.
+private struct LateClock: Clock {
+    struct Instant: InstantProtocol {
+        let time: Duration
+        func advanced(by duration: Duration) -> Instant { Instant(time: time + duration) }
+        func duration(to other: Instant) -> Duration { other.time - time }
+        static func < (left: Instant, right: Instant) -> Bool { left.time < right.time }
+    }
+
+    let time = Observed(Duration.zero)
+    let sleepers = Observed(0)
+    let wakes = Observed(false)
+    var now: Instant { Instant(time: time.value) }
+    var minimumResolution: Duration { .zero }
+
+    func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+        sleepers.modify { $0 += 1 }
+        try await wakes.first { $0 }
+    }
+}
+
 extension Promises.WhileObservedTests {
     /// Counts the runs that have begun, and those that are going on.
     private final class Runs: Sendable {
@@ -110,6 +131,22 @@ extension Promises.WhileObservedTests {
         #expect(runs.going.value == 1)
         clock.advance(by: .seconds(1))
         try await runs.going.first(timeout: .seconds(20)) { $0 == 0 }
+    }
+
+    @Test("An observer that comes after the grace time gets a run, even if its end is noticed late")
+    func lateWakeup() async throws {
+        let clock = LateClock()
+        let runs = Observed(0)
+        let property = WhileObserved(0, grace: .seconds(5), clock: clock) { _ in runs.modify { $0 += 1 } }
+        let first = property.observe { _ in }
+        try await runs.first(timeout: .seconds(20)) { $0 == 1 }
+        await first.cancelAndWait()
+        try await clock.sleepers.first(timeout: .seconds(20)) { $0 == 1 }
+        clock.time.value = .seconds(6)
+        let second = property.observe { _ in }
+        clock.wakes.value = true
+        try await runs.first(timeout: .seconds(20)) { $0 == 2 }
+        withExtendedLifetime(second) {}
     }
 
     @Test("A function that returns is called again only when the property was unobserved")
