@@ -66,7 +66,7 @@ public struct NotQuiet: Error, CustomStringConvertible {
 
 extension ObservationScope {
     /// Suspends until the ended observations have finished, and everything that was retired is
-    /// destroyed.
+    /// destroyed. `whenQuiet` uses it, and the trait at the end of a test.
     ///
     /// - Parameter flushing: Whether to wait for the events in mailboxes, too.
     /// - Returns: False if the deadline has passed, or the task is cancelled.

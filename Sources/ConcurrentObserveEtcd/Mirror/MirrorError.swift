@@ -77,8 +77,8 @@ public struct MirrorError: Error, Hashable, Sendable {
         self.server = server
     }
 
-    /// Whether another attempt may succeed although neither the configuration nor the engine
-    /// changes.
+    /// Whether another attempt may succeed without a change of the configuration or of the engine.
+    /// If not, the mirror is `failed`, and tries again after a longer pause.
     var isCurable: Bool {
         switch code {
         case .wrongServer, .untrusted, .unauthenticated, .permissionDenied, .tooManyKeys, .invalidConfiguration,
