@@ -152,7 +152,8 @@ public final class StuckCallbackWatch: Sendable {
 }
 
 extension StuckCallbackWatch {
-    /// Logs a warning for each mailbox that has grown, and a notice for each that has shrunk.
+    /// Logs a warning for each mailbox that has more than `pendingLimit` events, and another one
+    /// when their number has doubled. Logs a notice for each mailbox that has shrunk.
     ///
     /// - Parameter known: The mailboxes that the watch has warned of. The call updates them.
     private func lookAtMailboxes(_ known: inout [ObservationReport.ID: ObservationReport]) {

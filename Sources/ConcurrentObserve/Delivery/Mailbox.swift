@@ -299,8 +299,8 @@ extension Mailbox {
 // MARK: - Flushing
 
 extension Mailbox {
-    /// The number of events that must leave the mailbox before a flush that begins now is over; nil
-    /// if such a flush is over at once.
+    /// The position for which a flush that begins now waits: the number of events that must have
+    /// left the mailbox, counted from its first event. Nil if such a flush is over at once.
     var flushTarget: UInt64? {
         if isClosed { return isUncounted ? entered : nil }
         if case .busy = consumer { return entered }

@@ -57,7 +57,8 @@ extension Reader {
         self(property.property)
     }
 
-    /// Returns the model that is the value of the property.
+    /// Returns the value of the property, a model, as a ``Followed``. The derived value follows
+    /// what the function reads from it.
     @inlinable
     public borrowing func follow<Property: ObservableProperty>(
         _ property: _FollowedProperty<Property, Followed<Property.Value>>

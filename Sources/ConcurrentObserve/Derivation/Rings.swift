@@ -114,7 +114,7 @@ extension Collector {
 /// object, whose `deinit` sets the property, because another thread had just released its own.
 internal final class SelfWatch: @unchecked Sendable {
     // Unchecked: only the evaluating thread uses it, but for the constants.
-    /// The observer at one root.
+    /// Receives the changes of one root, and counts those that the function makes.
     private final class Link: LinkReceiver, @unchecked Sendable {
         // Unchecked: as above.
         private let watch: SelfWatch

@@ -68,9 +68,9 @@ internal class PathStep<Value: Sendable>: @unchecked Sendable {
     /// version. See `Observed.cut(at:)`.
     func cut(_ leaf: PathLeaf<Value>, of property: any PathProperty) -> Shown { overridden() }
 
-    /// Begins an observation of the path that leads along `links` and ends with this step, if
-    /// changes must wait in another form than the one in which they are delivered. Otherwise begins
-    /// no observation, and returns nil.
+    /// Begins the observation of the path that leads along `links` and ends with this step, if the
+    /// step needs a form of its own for changes that wait: see `WeakStep`. Returns nil for other
+    /// steps: then the caller begins the observation.
     func attach<Root: ConcurrentObservable>(
         _ observer: PropertyObserver<Value>,
         along links: [PathLink],

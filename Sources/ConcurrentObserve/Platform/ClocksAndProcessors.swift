@@ -5,7 +5,9 @@ public import CPlatform
 /// The clock of the deinit threads' pauses, and of the ages of tokens.
 @usableFromInline
 package enum LibraryClock {
-    package static var now: ContinuousClock.Instant { .now }
+    package static var now: ContinuousClock.Instant {
+        return .now
+    }
 
     /// The time since the machine started, in units of about a quarter of a second. Tokens have
     /// their age in it. Reading it costs a few nanoseconds, because the kernel keeps it in memory that every process can read.

@@ -88,8 +88,9 @@ extension Observed {
 }
 
 extension Observed {
-    /// Publishes the new value if `condition` holds, and notifies no observer yet. The caller must
-    /// announce the change to the observers, and retire the returned value.
+    /// Makes the prior deliveries. Then, if `condition` holds, publishes the new value and puts the
+    /// change into the mailboxes. The caller must announce the change to the observers, and retire
+    /// the returned value.
     ///
     /// - Parameter condition: Called with the present version, under the mutation lock, so that no
     ///   other change comes between the call of `condition` and this change. It runs no user code.

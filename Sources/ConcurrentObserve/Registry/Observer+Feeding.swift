@@ -32,7 +32,8 @@ extension Observer {
         return extras.dependents != nil || extras.principal != nil
     }
 
-    /// The core of the observations that the observer feeds, if it feeds any.
+    /// The core whose observations the observer feeds. Nil if the observer feeds nothing, or only
+    /// one observation: see `principal`.
     var dependents: RegistryCore? { core.lock.withLock { extras?.dependents } }
 
     /// The observation that the observer feeds, if `feed` was called with one observation.

@@ -25,7 +25,7 @@ extension ObserverKind where Content: ~Copyable {
     @inlinable @inline(__always)
     static func callbacks<Event>() -> ObserverKind where Content == Callback<Event> { ObserverKind(.callbacks) }
 
-    /// The kind of the observers that hold an `EventReceiver`, in most cases that of a mailbox.
+    /// The kind of the observers that hold an `EventReceiver`. Most of these belong to a mailbox.
     @inlinable @inline(__always)
     static func mailboxes<Event>() -> ObserverKind where Content == HeldObject<EventReceiver<Event>> {
         ObserverKind(.mailboxes)

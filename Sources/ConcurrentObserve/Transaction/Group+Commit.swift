@@ -58,8 +58,8 @@ extension PropertyList {
 // MARK: - Reading others
 
 extension Group {
-    /// Changes several members as one. Other properties, which the body only reads, do not change
-    /// until the commit is published. (P19)
+    /// Changes several members as one. The properties of `held`, which the body only reads, do not
+    /// change until the commit is published. (P19)
     ///
     /// ```swift
     /// let accounts = Group(from.balance, to.balance)

@@ -108,7 +108,8 @@ internal struct Draft: BitwiseCopyable {
     @usableFromInline let isHeldStill: Bool
     /// The retained object to which a weak property will refer: see `keep(_:)`.
     var kept: UnsafeMutableRawPointer?
-    /// The number of the commit; 0 if the commit is not observed.
+    /// The number of the commit. It is set while the commit is published, if the property may be
+    /// observed; otherwise it is 0.
     var commit: UInt64 = 0
     /// The words that the change has replaced. They are set while the commit is published.
     var replaced = Latch.Words()

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 #if Etcd
-/// Wraps any clock in one type, whose instants are those of the system's continuous clock.
+/// Wraps any clock in one type. Its instants are instants of the system's continuous clock.
 ///
 /// An instant is the system's time at which the wrapper was made, plus the time that the wrapped
 /// clock has measured since.

@@ -74,8 +74,7 @@ public struct MirrorConfiguration: Sendable {
 }
 
 extension MirrorConfiguration {
-    /// The gap between two lists that is used. With a longer gap, a signal that waits for its list
-    /// would look like a stalled watch.
+    /// The gap that the mirror keeps between two lists: `listGap`, but at most `maximumLag`.
     var usedListGap: Duration { min(listGap, maximumLag) }
 
     /// Returns a random pause, after which the mirror asks the first server of its order.
