@@ -10,7 +10,8 @@ package enum LibraryClock {
     }
 
     /// The time since the machine started, in units of about a quarter of a second. Tokens have
-    /// their age in it. Reading it costs a few nanoseconds, because the kernel keeps it in memory that every process can read.
+    /// their age in it. Reading it costs a few nanoseconds, because the kernel keeps it in memory
+    /// that every process can read.
     @inlinable
     package static var quarters: UInt32 { cplatform_quarters() }
 }

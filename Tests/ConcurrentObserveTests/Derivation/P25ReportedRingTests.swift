@@ -297,7 +297,7 @@ extension Promises.P25ReportedRingTests {
         #expect(cycle(parts.value![0].value) != nil && cycle(parts.value![69].value) != nil)
     }
 
-    @Test("P25 A member that makes another member in each run has an error, wherever that one is")
+    @Test("P25 A member that makes another member in each run has an error, wherever the other one is")
     func newMembers() {
         // Objects that are made later have lower addresses than some of these had.
         let places = Slot((0..<2_000).map { _ in Derived(throwing: { _ throws(any Error) in 0 }) })
