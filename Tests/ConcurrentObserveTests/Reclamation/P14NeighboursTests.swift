@@ -114,7 +114,11 @@ extension Promises.P14NeighboursTests {
     @Test("P14 A chain of closures, each of which owns the next token, is destroyed without a pause at each link")
     func chain() throws {
         let count = 1_000
-        let times = try (0..<3).map { _ in
+        // The pause of the reclamation thread takes a millisecond; what has to be done at a link
+        // takes less than a tenth of it. On a busy machine few rounds are so fast: one is enough.
+        let limit = Duration.microseconds(500) * count
+        var times: [Duration] = []
+        repeat {
             let lives = Lives()
             let registry = ObserverRegistry<Int>()
             let token = Slot<ObservationToken>()
@@ -128,11 +132,9 @@ extension Promises.P14NeighboursTests {
                 )
             }
             token.clear()
-            return try lives.waitUntilNoneIsLeft()
-        }
-        // The pause of the reclamation thread takes a millisecond; what has to be done at a link
-        // takes less than a tenth of it.
-        #expect(times.min()! < .microseconds(500) * count, "of \(times)")
+            times.append(try lives.waitUntilNoneIsLeft())
+        } while times.last! >= limit && times.count < 10
+        #expect(times.last! < limit, "of \(times)")
         try Process.settle()
     }
 
