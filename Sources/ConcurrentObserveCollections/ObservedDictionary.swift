@@ -19,7 +19,7 @@ public import ConcurrentObserve
 ///
 /// ``contents`` is an ordinary property: a group can commit it together with other properties,
 /// derived values can read it, and its changes have the versions 1, 2, 3, … A change costs nearly
-/// the same with ten keys or a million. While keys are observed, each change also finds the
+/// the same with ten keys as with a million. While keys are observed, each change also finds the
 /// observed keys that it changes, and calls only the observers of these keys.
 public final class ObservedDictionary<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// All keys with their values.
