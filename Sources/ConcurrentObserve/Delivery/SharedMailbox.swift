@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // The *consumer* empties a mailbox: a delivery, or the task of an iterator. A *flush* is a task
-// that waits until all present events are delivered or dropped. The page in `Delivery.swift`
-// explains the room.
+// that waits until all present events are delivered or dropped. The comment at the top of
+// `Delivery.swift` explains this folder.
 
 public import Synchronization
 

@@ -2,8 +2,8 @@
 
 // A *root* is a property that stores its own value. A *set* is a `DependencySet`: it names the
 // sources that evaluations of a derived value have read, and stores the last of these evaluations.
-// An *other source* is one whose roots are not known: see `OtherDependency`. The page in
-// `Derived.swift` explains the room.
+// An *other source* is one whose roots are not known: see `OtherDependency`. The comment at the top
+// of `Derived.swift` explains this folder.
 
 /// The ways in which an evaluation gets a reference to a root.
 internal enum Origin {

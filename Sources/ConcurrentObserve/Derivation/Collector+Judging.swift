@@ -3,7 +3,7 @@
 // A *root* is a property that stores its own value. A *set* is a `DependencySet`: it names the
 // sources that evaluations of a derived value have read, and stores the last of these evaluations.
 // While a collector *follows* the set of the previous evaluation, the function reads the same
-// sources in the same order. The page in `Derived.swift` explains the room.
+// sources in the same order. The comment at the top of `Derived.swift` explains this folder.
 
 extension Collector {
     /// Whether all values read so far were present at one moment. This is so if they are still

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A *root* is a property that stores its own value. A *link* is an observer that a derived value
-// attaches to a root. The page in `Derived.swift` explains the room.
+// attaches to a root. The comment at the top of `Derived.swift` explains this folder.
 
 import ConcurrentObservePlatform
 import Synchronization

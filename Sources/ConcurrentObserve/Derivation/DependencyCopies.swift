@@ -2,7 +2,8 @@
 
 // A *root* is a property that stores its own value. A *ring* consists of derived values that need
 // each other, or of one that needs itself. The *drafts* of a commit are the values that its body
-// has set, and that are not published yet. The page in `Derived.swift` explains the room.
+// has set, and that are not published yet. The comment at the top of `Derived.swift` explains this
+// folder.
 
 /// A copy of a root: a property that has the value that the root had at `version`.
 internal struct DependencyCopy {

@@ -2,7 +2,7 @@
 
 // A *root* is a property that stores its own value. A *set* is a `DependencySet`: it names the
 // sources that evaluations of a derived value have read, and stores the last of these evaluations.
-// The page in `Derived.swift` explains the room.
+// The comment at the top of `Derived.swift` explains this folder.
 
 /// References to the sources that a set names, and the order in which they were read. A set that
 /// names only roots has no details if the function retains these roots.

@@ -2,7 +2,7 @@
 
 // A *root* is a property that stores its own value. An *other source* is one whose roots are not
 // known: see `OtherDependency`. *Words* are 64-bit numbers in the memory of a set, which threads
-// read one by one. The page in `Derived.swift` explains the room.
+// read one by one. The comment at the top of `Derived.swift` explains this folder.
 
 public import Synchronization
 

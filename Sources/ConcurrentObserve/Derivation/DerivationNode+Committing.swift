@@ -4,8 +4,8 @@ import Synchronization
 
 // Several threads may evaluate a derived value at once. Each begins with the evaluation that is
 // present then, its *base*. The first thread that commits over its base publishes its result. A
-// *set* is a `DependencySet`, which stores an evaluation. The page in `Derived.swift` explains the
-// room.
+// *set* is a `DependencySet`, which stores an evaluation. The comment at the top of `Derived.swift`
+// explains this folder.
 
 extension DerivationNode {
     /// The result and the set that a commit has replaced.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A *root* is a property that stores its own value. A *successor* takes the place of a derived
-// value that the program has released: see `DerivationKeeper`. The page in `Derived.swift` explains
-// the room.
+// value that the program has released: see `DerivationKeeper`. The comment at the top of
+// `Derived.swift` explains this folder.
 
 import ConcurrentObservePlatform
 public import Synchronization

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A *root* is a property that stores its own value. A *link* is the observer at one root of a
-// derived value. The page in `Derived.swift` explains the room.
+// derived value. The comment at the top of `Derived.swift` explains this folder.
 
 import ConcurrentObservePlatform
 import Synchronization

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// A *root* is a property that stores its own value. The page in `Derived.swift` explains the room.
+// A *root* is a property that stores its own value. The comment at the top of `Derived.swift`
+// explains this folder.
 
 /// Reads properties in the function of a derived value: `get(property)`.
 ///

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A *ring* consists of derived values that need each other, or of one that needs itself. A *root*
-// is a property that stores its own value. The page in `Derived.swift` explains the room.
+// is a property that stores its own value. The comment at the top of `Derived.swift` explains this
+// folder.
 
 // A ring is reported as an error only while its members are evaluated on copies of their sources:
 // there a function finds the same values whenever it runs. Each result that is computed on the

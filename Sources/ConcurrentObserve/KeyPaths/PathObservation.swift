@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A *link* of a path is a step before the last one, and the *leaf* is the end of the path at its
-// last property. Properties *on the way* are those of the links. The page in `Path.swift` explains
-// the room.
+// last property. Properties *on the way* are those of the links. The comment at the top of
+// `Path.swift` explains this folder.
 
 import Synchronization
 

@@ -6,7 +6,7 @@ import Synchronization
 /// Counts how often threads have released their own magazines, for all threads together. With
 /// these counts `drain` finds out that no thread is inside such a release.
 ///
-/// The page in `ReclamationThread.swift` explains the room.
+/// The comment at the top of `ReclamationThread.swift` explains this folder.
 internal struct MagazineReleases {
     private(set) var begun: UInt = 0
     private var ended: UInt = 0

@@ -50,14 +50,14 @@ internal class EventTally: @unchecked Sendable {
 
     /// Counts an event as received, before the user's code is called.
     @usableFromInline
-    func countReceived() { preconditionFailure("a tally is one of a delivery") }
+    func countReceived() { preconditionFailure("EventTally is abstract: a delivery overrides this") }
 
     /// Counts events that are not delivered, because the buffering policy drops them, or the
     /// observation has ended.
     @usableFromInline
-    func countDropped(_ count: Int) { preconditionFailure("a tally is one of a delivery") }
+    func countDropped(_ count: Int) { preconditionFailure("EventTally is abstract: a delivery overrides this") }
 
     /// Counts an event that the closure leaves out, because the observer does not ask for it.
     @usableFromInline
-    func countLeftOut() { preconditionFailure("a tally is one of a delivery") }
+    func countLeftOut() { preconditionFailure("EventTally is abstract: a delivery overrides this") }
 }
