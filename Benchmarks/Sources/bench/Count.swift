@@ -18,15 +18,13 @@ struct Count: ParsableCommand {
         discussion: "Exit codes: 0 done, 1 wrong usage, 4 there is no membarrier, for which the bounds are."
     )
 
-    /// Work that is added to each operation on purpose, to see the check fail.
-    enum Plant: String, CaseIterable, ExpressibleByArgument {
-        case instructions, allocation
-    }
-
-    @Option(
-        help: "Add to each operation a hundred instructions, or its bound if that is more; or one allocation too many."
+    @Flag(
+        help: """
+            Add work to each operation, to see the check fail: a hundred instructions, or its bound if that is more; and one \
+            allocation too many.
+            """
     )
-    var plant: Plant?
+    var plant = false
 
     @Option(help: ArgumentHelp("Count the operations whose names contain this.", valueName: "text"))
     var only: String?
@@ -55,11 +53,19 @@ struct Count: ParsableCommand {
         ConcurrentObserveDiagnostics.drain()
         let counted = Box {
             body(operation.times)
-            if let plant, let most = operation.most { plant.spend(most, operation.times) }
+            if plant, let most = operation.most { Self.spend(most, operation.times) }
         }
         let before = creference_thread_allocations()
         counted.run()
         return creference_thread_allocations() - before
+    }
+
+    /// Does more work than the bounds allow, for this number of operations.
+    private static func spend(_ most: CountedOperation.Most, _ times: Int) {
+        for _ in 0..<times {
+            creference_spend_instructions(max(100, most.instructions))
+            for _ in 0...Int(most.allocations) { creference_spend_allocation() }
+        }
     }
 
     /// A closure for the one function inside which callgrind counts. It counts on the thread that
@@ -74,18 +80,6 @@ struct Count: ParsableCommand {
                 { Unmanaged<Box>.fromOpaque($0).takeUnretainedValue().body() },
                 Unmanaged.passUnretained(self).toOpaque()
             )
-        }
-    }
-}
-
-extension Count.Plant {
-    /// Does the added work for this number of operations with these bounds.
-    fileprivate func spend(_ most: CountedOperation.Most, _ times: Int) {
-        for _ in 0..<times {
-            switch self {
-            case .instructions: creference_spend_instructions(max(100, most.instructions))
-            case .allocation: for _ in 0...Int(most.allocations) { creference_spend_allocation() }
-            }
         }
     }
 }
