@@ -84,7 +84,7 @@ public final class Round: @unchecked Sendable {
         }
         workers += team.map(\.0)
         Roster.shared.enlist(workers)
-        Watchdog.shared.watch(team.map(\.0))
+        Watchdog.shared.watch(self, team.map(\.0))
         let running = team.map { worker, body in
             JoinableThread {
                 worker.attach {
@@ -95,7 +95,7 @@ public final class Round: @unchecked Sendable {
         }
         for thread in running { thread.join() }
         perturbation.rest()
-        Watchdog.shared.watch([])
+        Watchdog.shared.watch(self)
     }
 
     package var checks: UInt64 { checkCount.load(ordering: .relaxed) }

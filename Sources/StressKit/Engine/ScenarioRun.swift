@@ -42,7 +42,9 @@ package final class ScenarioRun {
             violations: violations,
             host: plan.host
         )
+        Watchdog.shared.watch(round)
         scenario.run(round)
+        Watchdog.shared.rest()
         perturbation.faults?.rest()
         result.add(round)
         round.discardWorkers()

@@ -3,17 +3,25 @@
 import Glibc
 import Synchronization
 
-/// Ends a run in which a thread makes no progress, and reports the step of each thread.
+/// Ends a run that makes no progress, and reports the step of each thread.
+///
+/// In a load, it looks at each thread: it must begin steps. Before and after a load it looks at the
+/// round itself, which must make checks.
 package final class Watchdog: Sendable {
     package static let shared = Watchdog()
 
-    /// A thread hangs if it has finished no step for this number of nanoseconds.
+    /// The number of nanoseconds after which a thread, or a round, that makes no progress hangs.
     private let patience = Atomic<UInt64>(40_000_000_000)
 
     private struct Watched {
-        var worker: Worker
-        var heartbeat: UInt64
-        var since: UInt64
+        let round: Round
+        /// Nil for the round at rest.
+        let worker: Worker?
+        var progress: UInt64 = 0
+        var since = nanoseconds()
+
+        /// The present number of steps, or of checks.
+        var currentProgress: UInt64 { worker?.heartbeat.load(ordering: .relaxed) ?? round.checks }
     }
 
     private let watched = Guarded<[Watched]>([])
@@ -23,14 +31,15 @@ package final class Watchdog: Sendable {
     /// Sets the recorder that writes a hang to the run's files.
     package func setRecorder(_ recorder: RunRecorder?) { self.recorder.withLock { $0 = recorder } }
 
-    /// Changes the time that a thread may spend in one step. It is 40 s at first.
+    /// Changes the time without progress. It is 40 s at first.
     package func setPatience(_ duration: Duration) {
         patience.store(UInt64(duration.seconds * 1e9), ordering: .relaxed)
     }
 
-    package func watch(_ workers: [Worker]) {
-        let now = nanoseconds()
-        watched.withLock { $0 = workers.map { Watched(worker: $0, heartbeat: 0, since: now) } }
+    /// Looks at these threads of a round until the next call; without any, at the round itself.
+    package func watch(_ round: Round, _ workers: [Worker] = []) {
+        let workers: [Worker?] = workers.isEmpty ? [nil] : workers
+        watched.withLock { $0 = workers.map { Watched(round: round, worker: $0) } }
         // Relaxed: it only decides which thread starts the watchdog. The lock guards what that
         // thread reads.
         if isStarted.exchange(true, ordering: .relaxed) { return }
@@ -42,32 +51,35 @@ package final class Watchdog: Sendable {
         }
     }
 
+    /// Looks at nothing until the next call of ``watch(_:_:)``.
+    package func rest() { watched.withLock { $0 = [] } }
+
     private func look() {
         let now = nanoseconds()
         let patience = UInt64(Double(patience.load(ordering: .relaxed)) * WaitInVain.factor)
-        let stuck = watched.withLock { watched -> [Worker]? in
+        let stuck = watched.withLock { watched -> [Watched]? in
             var hasStuck = false
             for index in watched.indices {
-                let heartbeat = watched[index].worker.heartbeat.load(ordering: .relaxed)
-                if heartbeat != watched[index].heartbeat {
-                    watched[index].heartbeat = heartbeat
+                let progress = watched[index].currentProgress
+                if progress != watched[index].progress {
+                    watched[index].progress = progress
                     watched[index].since = now
                 } else if now - watched[index].since > patience {
                     hasStuck = true
                 }
             }
-            return hasStuck ? watched.map(\.worker) : nil
+            return hasStuck ? watched : nil
         }
         guard let stuck else { return }
         WaitInVain.note(patience)
-        let threads = Self.dump(stuck, patience)
+        let threads = Self.dump(stuck[0].round, stuck.compactMap(\.worker), patience)
         // A thread that hangs may hold the locks that the host's text needs.
         _ = JoinableThread {
             usleep(5_000_000)
             StandardError.print("\(threads)\n  library: does not answer")
             _exit(StressExit.hang.rawValue)
         }
-        let words = stuck.first?.round.host.dump
+        let words = stuck[0].round.host.dump
         let dump = threads + (words.map { "\n  library: \($0())" } ?? "")
         StandardError.print(dump)
         recorder.withLock { $0 }?.write(ending: .hang, dump: dump)
@@ -75,11 +87,11 @@ package final class Watchdog: Sendable {
     }
 
     /// Returns the present step and the last events of each thread.
-    private static func dump(_ workers: [Worker], _ patience: UInt64) -> String {
+    private static func dump(_ round: Round, _ workers: [Worker], _ patience: UInt64) -> String {
         let now = nanoseconds()
-        let round = workers.first?.round
+        let missing = workers.isEmpty ? "the round made no check" : "a thread made no step"
         var lines = [
-            "HANG \(round?.scenario.name ?? "?"): seed \(round?.violations.seed ?? 0); a thread made no step for \(Format.time(patience))"
+            "HANG \(round.scenario.name): seed \(round.violations.seed); \(missing) for \(Format.time(patience))"
         ]
         for worker in workers {
             lines.append(
@@ -89,7 +101,7 @@ package final class Watchdog: Sendable {
         }
         // A violation may be the reason why a thread waits forever. It would not be reported
         // otherwise.
-        for violation in round?.violations.summary.first ?? [] {
+        for violation in round.violations.summary.first {
             lines.append("  before that, \(violation.invariant) was violated: \(violation.message)")
         }
         lines.append(WaitInVain.text)
