@@ -134,12 +134,12 @@ struct MutantsCommand: ParsableCommand {
         }
     }
 
-    /// Returns the time for which a scenario runs without a bug. It is ten times as long as the
-    /// search for its slowest bug, without waits that ended without an event, but between 3 s and
-    /// 15 s.
+    /// Returns the time for which a scenario runs without a bug. It is four times as long as the
+    /// search for its slowest bug, without waits that ended without an event, but between 2 s and
+    /// 6 s.
     private static func controlBudget(_ kills: [Kill], _ scenario: String) -> Duration {
         let slowest = kills.filter { $0.scenario == scenario }.map { $0.secondsToFind ?? $0.seconds }.max() ?? 0
-        return .seconds(min(15, max(3, 10 * slowest)))
+        return .seconds(min(6, max(2, 4 * slowest)))
     }
 
     /// Runs the scenario with the seeded bug, and returns the result.

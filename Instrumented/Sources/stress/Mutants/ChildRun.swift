@@ -14,7 +14,10 @@ struct ChildRun {
 
     struct Outcome {
         let exit: Int32
+        /// Whether a signal has ended it.
         let wasKilled: Bool
+        /// Whether that was this process's signal, after the longest time.
+        let wasStopped: Bool
         var seconds: Double
         /// The number of seconds until something was found, without waits that ended without an
         /// event.
@@ -70,16 +73,21 @@ struct ChildRun {
             try process.run()
             return pipe
         }
+        // The child's watchdog is sooner.
+        let longest = budget.seconds + 90
         let limit = DispatchWorkItem { process.terminate() }
-        DispatchQueue.global().asyncAfter(deadline: .now() + budget.seconds + 90, execute: limit)
-        let output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
+        DispatchQueue.global().asyncAfter(deadline: .now() + longest, execute: limit)
+        var output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
         process.waitUntilExit()
         limit.cancel()
         let wasKilled = process.terminationReason == .uncaughtSignal
+        let wasStopped = wasKilled && process.terminationStatus == SIGTERM
+        if wasStopped { output += "\nstress mutants: \(scenario) did not end within \(Int(longest)) s\n" }
         let seconds = Double(nanoseconds() - start) / 1e9
         return Outcome(
             exit: process.terminationStatus,
             wasKilled: wasKilled,
+            wasStopped: wasStopped,
             seconds: seconds,
             secondsToFind: WaitInVain.secondsToFind(in: output) ?? seconds,
             output: output,
@@ -122,7 +130,7 @@ extension Mutant.Catcher {
     func hasCaught(_ outcome: ChildRun.Outcome) -> Bool {
         switch self {
         case .invariant(let name): outcome.exit == StressExit.violated.rawValue && outcome.output.contains(": \(name):")
-        case .crash: outcome.wasKilled || outcome.exit == StressExit.crash.rawValue
+        case .crash: (outcome.wasKilled && !outcome.wasStopped) || outcome.exit == StressExit.crash.rawValue
         case .hang: outcome.exit == StressExit.hang.rawValue
         case .report(.thread): outcome.output.contains("SUMMARY: ThreadSanitizer")
         case .model, .history: false
