@@ -24,9 +24,9 @@ final class StageExecutor: SerialExecutor {
 
     var isCurrent: Bool { queue.getSpecific(key: key) == true && DispatchQueue.getSpecific(key: key) == true }
 
-    /// Runs no job before `body` has returned.
+    /// Waits until no job runs, and runs none before `body` has returned.
     func pause(_ body: () -> Void) {
-        queue.suspend()
+        queue.sync { queue.suspend() }
         body()
         queue.resume()
     }

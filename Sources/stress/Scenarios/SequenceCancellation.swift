@@ -290,8 +290,7 @@ private func checkCancellationBesideRest(_ round: Round) {
     let wasInTime = Guarded<Bool?>(nil)
     let iteration = AwaitedTask { await stage.takeOne(from: property.values(), ready) }
     ready.wait()
-    // The task has announced that it is about to wait.
-    usleep(2_000)
+    // The task's job has announced that the task is about to wait, and ends when it waits.
     stage.executor.pause {
         // The first change resumes the task, which does not run yet. When the third change comes,
         // only the iterator has the second value.
