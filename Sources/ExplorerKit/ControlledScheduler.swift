@@ -14,6 +14,8 @@ package final class ControlledScheduler: @unchecked Sendable {
     // thread to thread.
 
     package private(set) var threads: [ScheduledThread] = []
+    /// The threads that have work.
+    private var busy = ThreadSet()
     private let driver = Semaphore()
     private let mostSteps: Int
     /// Whether helpers only serve the program's threads.
@@ -73,7 +75,7 @@ package final class ControlledScheduler: @unchecked Sendable {
     /// Ends the threads. Threads that are stuck in a deadlock or a livelock do not end: they and
     /// this object exist until the process ends.
     package func close() {
-        for thread in threads where thread.state == .idle { thread.stop() }
+        for thread in threads where !busy.contains(thread.index) { thread.stop() }
         // Safe: kept on purpose.
         if isBroken { _ = unsafe Unmanaged.passRetained(self) }
     }
@@ -101,6 +103,7 @@ package final class ControlledScheduler: @unchecked Sendable {
         for (thread, work) in zip(threads, bodies) {
             guard let work else { continue }
             startThread(thread)
+            busy.insert(thread.index)
             (thread.name, thread.work, thread.state, thread.label) = (work.name, work.body, .ready, "begin")
         }
         if let first = next(after: nil) {
@@ -111,7 +114,7 @@ package final class ControlledScheduler: @unchecked Sendable {
     }
 
     /// Whether one of the program's threads has not ended.
-    private var isProgramRunning: Bool { threads[..<programThreads].contains { $0.state != .idle } }
+    private var isProgramRunning: Bool { busy.first.map { $0 < programThreads } ?? false }
 
     // MARK: A thread's side
 
@@ -162,15 +165,18 @@ package final class ControlledScheduler: @unchecked Sendable {
 
     /// Runs `body` on a thread that has no work. Returns false if there is none.
     package func start(_ name: String, _ body: @escaping () -> Void) -> Bool {
-        guard let thread = threads[Schedule.programThreads...].first(where: { $0.state == .idle }) else { return false }
+        guard let thread = threads[Schedule.programThreads...].first(where: { !busy.contains($0.index) }) else {
+            return false
+        }
         startThread(thread)
+        busy.insert(thread.index)
         (thread.name, thread.work, thread.state, thread.label) = (name, body, .ready, "begin")
         return true
     }
 
     /// Ends the work of the calling thread, and lets the next thread run.
     package func end(_ thread: ScheduledThread) {
-        thread.state = .idle
+        busy.remove(thread.index)
         guard let next = next(after: thread) else { return driver.signal() }
         next.permit.signal()
     }
@@ -221,16 +227,17 @@ package final class ControlledScheduler: @unchecked Sendable {
         }
         var (ready, due, dozing) = (ThreadSet(), ThreadSet(), ThreadSet())
         var longestPaused: ScheduledThread?
-        for thread in threads where thread.state != .idle {
+        for index in busy {
+            let thread = threads[index]
             if thread.isReady(at: length) {
-                ready.insert(thread.index)
+                ready.insert(index)
                 if thread.state != .paused {
-                    due.insert(thread.index)
+                    due.insert(index)
                 } else if longestPaused.map({ thread.pausedAt < $0.pausedAt }) ?? true {
                     longestPaused = thread
                 }
             } else if thread.mayDoze, thread.deadline != nil {
-                dozing.insert(thread.index)
+                dozing.insert(index)
             }
         }
         guard !ready.isEmpty else { return passTime() }
@@ -254,7 +261,7 @@ package final class ControlledScheduler: @unchecked Sendable {
     /// Advances the time to the end of the wait that ends first, because no thread can go on.
     /// Returns the thread that waited; nil if the run is over or stuck.
     private func passTime() -> ScheduledThread? {
-        let waiting = threads.filter { $0.state != .idle && $0.deadline != nil }
+        let waiting = busy.map { threads[$0] }.filter { $0.deadline != nil }
         idleWaits += 1
         // The limit on waits in a row: a thread that waits again and again while nothing changes
         // finds nothing changed.
@@ -263,9 +270,7 @@ package final class ControlledScheduler: @unchecked Sendable {
             return take(first)
         }
         // Only the library's threads may rest.
-        let isStuck = threads.contains {
-            $0.state != .idle && ($0.state != .parked || $0.index < programThreads)
-        }
+        let isStuck = busy.contains { threads[$0].state != .parked || $0 < programThreads }
         return isStuck ? stop("progress.deadlock", waits) : nil
     }
 
@@ -286,7 +291,7 @@ package final class ControlledScheduler: @unchecked Sendable {
 
     /// Describes what every thread waits for.
     private var waits: String {
-        threads.filter { $0.state != .idle }
+        busy.map { threads[$0] }
             .map {
                 let holder = $0.waitsFor?.holder.map { " that \($0) has" } ?? ""
                 return "\($0.letter) (\($0.name)) "

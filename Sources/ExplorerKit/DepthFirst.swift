@@ -42,7 +42,7 @@ package final class DepthFirst: Strategy {
 
     private func node(for decision: Decision) -> Node {
         var untried = decision.options
-        for thread in untried.members where spent + decision.cost(of: thread) > bound {
+        for thread in untried where spent + decision.cost(of: thread) > bound {
             isBounded = true
             untried.remove(thread)
         }

@@ -31,7 +31,7 @@ package final class PriorityWalk: Strategy {
     package func choose(_ decision: Decision) -> Int {
         step += 1
         if let fault = fault.choose(decision, &generator) { return fault }
-        for thread in decision.options.members where priorities[thread] == nil {
+        for thread in decision.options where priorities[thread] == nil {
             priorities[thread] = depth + generator.below(1 << 20)
         }
         // A change point lowers the priority of the thread that would go on. The new priority is
@@ -41,7 +41,7 @@ package final class PriorityWalk: Strategy {
     }
 
     private func highest(_ decision: Decision) -> Int {
-        (decision.holder == nil ? decision.due : decision.ready).members.max {
+        (decision.holder == nil ? decision.due : decision.ready).max {
             (priorities[$0]!, $1) < (priorities[$1]!, $0)
         }!
     }

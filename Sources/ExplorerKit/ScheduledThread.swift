@@ -8,8 +8,6 @@ package final class ScheduledThread: @unchecked Sendable {
     // Unchecked: used by the running thread, and by the driver while no thread runs.
 
     package enum State {
-        /// Has no work.
-        case idle
         /// Can go on.
         case ready
         /// Waits for a condition, or for a limit to pass.
@@ -24,7 +22,8 @@ package final class ScheduledThread: @unchecked Sendable {
     package unowned let scheduler: ControlledScheduler
     package let permit = Semaphore()
 
-    package var state = State.idle
+    /// The state of the thread while it has work.
+    package var state = State.ready
     /// The thread's next step.
     package var label: StaticString = ""
     /// The name of the thread's work, for people.
@@ -55,7 +54,6 @@ package final class ScheduledThread: @unchecked Sendable {
     /// Whether the thread can take the next step of a schedule that is `length` steps long.
     package func isReady(at length: Int) -> Bool {
         switch state {
-        case .idle: false
         case .ready: true
         case .waiting, .parked: scheduler.holds(condition!)
         case .paused: length > pausedAt

@@ -55,8 +55,7 @@ package final class RoundRobin: Strategy {
     package init() {}
 
     package func choose(_ decision: Decision) -> Int {
-        let ready = decision.ready.members
-        last = ready.first { $0 > last } ?? ready[0]
+        last = decision.ready.first { $0 > last } ?? decision.ready.first!
         return last
     }
 
@@ -77,7 +76,7 @@ package final class RandomWalk: Strategy {
     package func choose(_ decision: Decision) -> Int {
         if let fault = fault.choose(decision, &generator) { return fault }
         // Sometimes a wait runs out early.
-        let options = generator.oneIn(16) ? decision.ready.union(decision.dozing).members : decision.ready.members
+        let options = generator.oneIn(16) ? Array(decision.ready.union(decision.dozing)) : Array(decision.ready)
         return options[generator.below(options.count)]
     }
 
@@ -100,7 +99,7 @@ package struct FaultPlace {
         length = max(length, decision.step + 1)
         guard decision.step >= place, !decision.faults.isEmpty else { return nil }
         place = .max
-        let faults = decision.faults.members
+        let faults = Array(decision.faults)
         return faults[generator.below(faults.count)]
     }
 

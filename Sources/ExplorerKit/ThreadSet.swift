@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// A set of an exploration's threads, by their numbers: at most 32.
-package struct ThreadSet: Equatable, Sendable {
+/// A set of an exploration's threads, by their numbers: at most 32. It is a sequence of the numbers
+/// in ascending order.
+package struct ThreadSet: Equatable, Sendable, Sequence, IteratorProtocol {
     package private(set) var bits: UInt32 = 0
 
     package init() {}
@@ -21,6 +22,10 @@ package struct ThreadSet: Equatable, Sendable {
         return union
     }
 
-    /// The numbers in ascending order.
-    package var members: [Int] { (0..<32).filter(contains) }
+    /// Removes the lowest number, and returns it.
+    package mutating func next() -> Int? {
+        guard let first else { return nil }
+        remove(first)
+        return first
+    }
 }

@@ -107,7 +107,7 @@ struct ExplorerTests {
         final class Capture: Sendable {
             let states: Shared<[ScheduledThread.State]>
             init(_ states: Shared<[ScheduledThread.State]>) { self.states = states }
-            deinit { states.value.append(ScheduledThread.current?.state ?? .idle) }
+            deinit { states.value.append(ScheduledThread.current?.state ?? .paused) }
         }
         let states = Shared<[ScheduledThread.State]>([])
         try explore(.preemptions(1)) { run in

@@ -29,6 +29,20 @@ struct FailureTests {
         #expect(report.contains("library: the host's words"))
     }
 
+    @Test("A round that hangs after its load ends the run, too")
+    func hangAtRest() async {
+        let result = await #expect(processExitsWith: .exitCode(5), observing: [\.standardErrorContent]) {
+            Watchdog.shared.setPatience(.seconds(3))
+            let scenario = Scenario(name: "resting", summary: "", invariants: [], windows: []) { round in
+                round.load { $0.begin("go on") }
+                DispatchSemaphore(value: 0).wait()
+            }
+            _ = Runner(plan: .test([scenario], iterations: 1, seed: 79), progress: .silent).run()
+        }
+        let report = String(decoding: result?.standardErrorContent ?? [], as: UTF8.self)
+        #expect(report.contains("HANG resting: seed 79; the round made no check for 3 s"))
+    }
+
     @Test(
         "A crash ends the run with its code; the report names signal, scenario and seed, and the thread's last events"
     )
