@@ -45,8 +45,9 @@ let package = Package(
             dependencies: ["CPlatform", .target(name: "CURCU", condition: liburcu)],
             swiftSettings: settings
         ),
-        // Links to the library's own `Sources/StressKit` and `Sources/ExplorerKit`. One thread of an
-        // exploration runs at a time. Checks for exclusive access would take a quarter of its time.
+        // Links to the library's own `Sources/StressKit` and `Sources/ExplorerKit`. Only one thread
+        // of an exploration runs at a time. Checks for exclusive access would take a quarter of its
+        // time.
         .target(name: "StressKit", swiftSettings: settings),
         .target(
             name: "ExplorerKit",
