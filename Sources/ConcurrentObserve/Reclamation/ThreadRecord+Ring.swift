@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // A thread *retires* a reference when no new reader can reach its object. A *pass* of the
-// reclamation thread scans the frames of all threads, and releases what no frame pins. The comment
-// at the top of `ReclamationThread.swift` explains this folder.
+// reclamation thread scans the hazard pointers of all threads (in their frames), and releases what
+// no frame pins. The comment at the top of `ReclamationThread.swift` explains this folder.
 
 import ConcurrentObservePlatform
 import Synchronization

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// An *item* is a retired object: see `Retirable`. A *pass* takes all items, scans the frames of all
-// threads, and reclaims the items that no frame holds. The comment at the top of
-// `ReclamationThread.swift` explains this folder.
+// An *item* is a retired object: see `Retirable`. A *pass* takes all items, scans the hazard
+// pointers of all threads (in their frames), and reclaims the items that no frame holds. The
+// comment at the top of `ReclamationThread.swift` explains this folder.
 
 /// Decides, after one scan of the frames, how each item of a pass is reclaimed.
 internal struct Triage {
