@@ -96,8 +96,6 @@ extension Derived: ObservableProperty {
         // on.
         observation.begin(self)
         let token = results(of: observation).attach(areEqual.flatMap { observer.leavingOut($0) } ?? observer)
-        // Release: pairs with the acquire in DerivedObservation.round(_:_:).
-        observation.starting.subtract(1, ordering: .releasing)
         observation.hasAttached(token.observer)
         return token
     }

@@ -10,10 +10,9 @@ extension DerivedObservation {
     /// ended: then the caller makes another observation.
     func join() -> Bool {
         lock.withLock {
-            // Relaxed, both: stored under the lock; the drain loop orders `starting`.
+            // Relaxed: stored under the lock.
             if isOver.load(ordering: .relaxed) { return false }
             attached += 1
-            starting.add(1, ordering: .relaxed)
             return true
         }
     }

@@ -45,9 +45,8 @@ internal final class DerivationLink: LinkReceiver, @unchecked Sendable {
     /// value is gone; nil afterwards.
     private var retainedResults: Unmanaged<AnyDerivedResults>?
     let lock = SourceLock()
+    /// The number of observers that are attached or about to be attached, and have not ended.
     var attached = 0
-    /// The number of observers that are about to be attached.
-    let starting = Atomic<Int>(0)
 
     private let loop = DrainLoop()
     /// The number of changes in a row that the derived value's own function has made.
@@ -103,40 +102,43 @@ internal final class DerivationLink: LinkReceiver, @unchecked Sendable {
     }
 
     override func settle(becauseOf cause: DeliveryScope?) {
-        guard let node = keeper.node else { return end() }
-        // A function has changed a source, perhaps by releasing the last reference to an object. An
-        // evaluation here may need a derived value that this thread is evaluating, which would then
-        // seem to need itself.
-        if EvaluationStack.current.isEvaluating {
-            if hasOwnChanges(EvaluationStack.current.isInside(node.address)) { return }
-            return settleElsewhere()
-        }
-        hasOwnChanges(false)
-        settle(node, becauseOf: cause)
+        if EvaluationStack.current.isEvaluating { return settleInFunction() }
+        // Relaxed: a count lost in a race makes one more evaluation.
+        ownChanges.store(0, ordering: .relaxed)
+        evaluate(becauseOf: cause)
     }
 
-    /// Counts a change of a root by the derived value's own function, or by a function that it
-    /// reads, and begins to count again at any other change. Returns true after `mostOwnChanges` of
-    /// them in a row. Only the function of a ring's member makes so many: without a ring,
-    /// `SelfWatch` finds it. Each of its evaluations would cause the next one, without end. (P25)
-    @discardableResult
-    private func hasOwnChanges(_ isOwn: Bool) -> Bool {
-        // Relaxed, all: a count lost in a race makes one more evaluation.
-        guard isOwn else {
+    /// Arranges for a thread of the library to evaluate, because a function has changed a root,
+    /// perhaps by releasing the last reference to an object. An evaluation on this thread may need
+    /// a derived value that the thread is evaluating, which would then seem to need itself.
+    ///
+    /// After `mostOwnChanges` changes in a row by the derived value's own function, or by a
+    /// function that it reads, it is not evaluated: each evaluation would cause the next one,
+    /// without end. Only the function of a ring's member makes so many, because `SelfWatch` finds
+    /// any other. (P25)
+    @inline(never)
+    private func settleInFunction() {
+        guard let node = keeper.node else { return end() }
+        let isOwn = EvaluationStack.current.isInside(node.address)
+        release(node)
+        // Relaxed, both: as in `settle(becauseOf:)`.
+        if !isOwn {
             ownChanges.store(0, ordering: .relaxed)
-            return false
+        } else if ownChanges.add(1, ordering: .relaxed).newValue > Self.mostOwnChanges {
+            return
         }
-        return ownChanges.add(1, ordering: .relaxed).newValue > Self.mostOwnChanges
+        settleElsewhere()
     }
 
     private static var mostOwnChanges: Int { 16 }
 
-    private func settle(_ node: DerivationNode, becauseOf cause: DeliveryScope?) {
+    /// Evaluates the derived value if a root has changed, and announces all results that are not
+    /// announced yet.
+    private func evaluate(becauseOf cause: DeliveryScope?) {
+        guard let node = keeper.node else { return end() }
         let isSettled: Void? = node.withSources(for: self) {
-            withResults { results in
-                runLoop(node, results)
-                results.announce(node, cause)
-            }
+            runLoop(node)
+            withResults { results in results.announce(node, cause) }
         }
         if isSettled == nil { endSuccessor(node) } else { release(node) }
     }
@@ -161,16 +163,16 @@ extension DerivedObservation {
     /// would trap, or inside the function of a derived value, where the callback would be part of
     /// an evaluation. (P5)
     func begin(_ node: DerivationNode) {
-        withResults { results in runLoop(node, results) }
+        runLoop(node)
         if ThreadRecord.isInsideBody || EvaluationStack.current.isEvaluating { return settleElsewhere() }
         results.announce(node, nil)
     }
 
     @inline(never)
-    private func runLoop(_ derived: DerivationNode, _ results: AnyDerivedResults) {
+    private func runLoop(_ derived: DerivationNode) {
         var rounds = 0
         while loop.enter() {
-            round(derived, results)
+            round(derived)
             guard loop.leave() else { return }
             rounds += 1
             // This thread does not serve the others forever: it has changes of its own to deliver.
@@ -180,36 +182,28 @@ extension DerivedObservation {
 
     @inline(never)
     private func settleElsewhere() {
-        ThreadRecord.retire(
-            DeferredAction(for: self) { [self] in
-                if let node = keeper.node { settle(node, becauseOf: nil) } else { end() }
-            }
-        )
+        ThreadRecord.retire(DeferredAction(for: self) { [self] in evaluate(becauseOf: nil) })
     }
 
     private static var mostRounds: Int { 8 }
 
     /// Evaluates the derived value, and attaches links to the roots that its function has read. The
     /// caller must be in the drain loop.
-    private func round(_ derived: DerivationNode, _ results: AnyDerivedResults) {
+    private func round(_ derived: DerivationNode) {
         // Relaxed: install(_:_:unused:) looks again, under the lock.
         guard !isOver.load(ordering: .relaxed) else { return }
-        // Acquire: pairs with the release in Derived.attach(_:_:); an observer that is no longer
-        // counted there is live.
-        guard starting.load(ordering: .acquiring) > 0 || results.core.hasLiveObservers else { return }
         var present = derived.refresh()
         // A root may have changed before it was linked. Another thread may have published an
         // evaluation that has seen the change.
-        // Relaxed: as above. Once the last observer has ended, all links of a new set are new.
-        while link(present, of: derived), !isOver.load(ordering: .relaxed) {
+        while link(present, of: derived) {
             let next = derived.refresh()
             if next.isSame(present) { break }
             present = next
         }
     }
 
-    /// Updates the links to match the roots of an evaluation. Returns true if any link is new. The
-    /// caller must be in the drain loop.
+    /// Updates the links to match the roots of an evaluation. Returns true if any link is new, and
+    /// the last observer has not ended. The caller must be in the drain loop.
     private func link(_ present: borrowing Present, of derived: DerivationNode) -> Bool {
         if let linked, linked.words == present.set { return false }
         let (set, words) = (present.set.object, present.set)
@@ -227,27 +221,28 @@ extension DerivedObservation {
             }
         }
         let others = (set.details?.others ?? []).compactMap { $0.attach(self) }
-        install(present, others, unused: before)
-        return isNew || !others.isEmpty
+        return install(present, others, unused: before) && (isNew || !others.isEmpty)
     }
 
     /// Replaces the links by `present` and `others`, and ends the links in `unused`. If the last
-    /// observer has ended, ends the new links instead: the earlier links have ended with that
-    /// observer.
+    /// observer has ended, ends the new links instead, and returns false: the earlier links have
+    /// ended with that observer.
     private func install(
         _ present: [UInt: DerivationLink],
         _ others: [ObservationToken],
         unused: [UInt: DerivationLink]
-    ) {
+    ) -> Bool {
         var (links, tokens) = (present, others)
-        lock.withLock {
+        let isOver = lock.withLock {
             // Relaxed: stored under the lock.
-            guard !isOver.load(ordering: .relaxed) else { return }
+            if self.isOver.load(ordering: .relaxed) { return true }
             (links, tokens) = (unused, self.others)
             (self.links, self.others) = (present, others)
+            return false
         }
         withExtendedLifetime(tokens) {}
         Self.end(links)
+        return !isOver
     }
 
     static func end(_ links: [UInt: DerivationLink]) { for link in links.values { link.observer?.end(.cancelled) } }

@@ -85,11 +85,6 @@ extension RegistryCore {
         return nil
     }
 
-    /// Whether an observation of any kind has not ended. Does not check owners.
-    ///
-    /// - Complexity: O(1).
-    var hasLiveObservers: Bool { lock.withLock { live > 0 } }
-
     /// Returns the chosen observers among those whose observations have not ended.
     ///
     /// - Parameter isChosen: Called under the lock.

@@ -98,31 +98,5 @@ extension Protocol {
                 ],
                 never: { $0["word"] != 1 }
             )
-        } + [
-            Test(
-                "starting observers",
-                claim: "an observer that is not starting any more is live",
-                initially: ["starting": 1],
-                given: ["starting": 0],
-                [
-                    Test.Thread(
-                        "observing",
-                        [
-                            .store("live", 1, .relaxed),
-                            .update("starting", .add, -1, .releasing)
-                                .at("Derivation/Derived+Property.swift", "starting.subtract(1, ordering: .releasing)"),
-                        ]
-                    ),
-                    Test.Thread(
-                        "settling",
-                        [
-                            .load("starting", .acquiring, into: "starting")
-                                .at("Derivation/DerivedObservation.swift", "starting.load(ordering: .acquiring) > 0"),
-                            .load("live", .relaxed, into: "live"),
-                        ]
-                    ),
-                ],
-                never: { $0["live"] != 1 }
-            )
-        ]
+        }
 }
