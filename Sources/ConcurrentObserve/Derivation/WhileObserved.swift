@@ -102,8 +102,9 @@ private final class Runs: @unchecked Sendable {
     private var observers = 0
     /// The number of times that the last observer has gone.
     private var departures = 0
-    /// The last of these departures whose grace time was over when the next observer came.
-    private var lastElapsed = 0
+    /// Whether the grace time was over when an observer came, and the present run is the one before
+    /// that: it must end, and the next one must begin.
+    private var isOverdue = false
     /// The task that makes the runs, one after the other. Nil if the property is not observed, and
     /// the last run has returned.
     private var task: Task<Void, Never>?
@@ -133,7 +134,7 @@ private final class Runs: @unchecked Sendable {
         let (departure, grace) = lastDeparture()
         let isLate = grace?.isOver() ?? false
         lock.withLock {
-            if isLate, observers == 0, departures == departure { lastElapsed = departure }
+            if isLate, task != nil, observers == 0, departures == departure { isOverdue = true }
             observers += 1
             if task == nil, !hasEnded { task = Task.detached(priority: priority) { await self.makeRuns() } }
         }
@@ -179,12 +180,12 @@ private final class Runs: @unchecked Sendable {
         }
     }
 
-    /// Keeps a continuation until the last observer has gone. If there is no observer, or the
-    /// object is gone, returns false and does not keep the continuation.
+    /// Keeps a continuation until the last observer has gone. If there is no observer, the run is
+    /// overdue, or the object is gone, returns false and does not keep the continuation.
     @inline(never)
     private func keep(_ continuation: CheckedContinuation<Void, Never>) -> Bool {
         lock.withLock {
-            guard observers > 0, !hasEnded else { return false }
+            guard observers > 0, !isOverdue, !hasEnded else { return false }
             waiter = continuation
             return true
         }
@@ -197,13 +198,15 @@ private final class Runs: @unchecked Sendable {
 
     @inline(never)
     private func isUnobserved(since departure: Int) -> Bool {
-        lock.withLock { hasEnded || lastElapsed >= departure || (observers == 0 && departures == departure) }
+        lock.withLock { hasEnded || isOverdue || (observers == 0 && departures == departure) }
     }
 
-    /// Returns whether no other run is needed. If so, the next observer starts a task.
+    /// Called after a run. Returns whether no other run is needed. If so, the next observer starts
+    /// a task.
     @inline(never)
     private func isOver() -> Bool {
         lock.withLock {
+            isOverdue = false
             guard observers == 0 || hasEnded else { return false }
             task = nil
             return true

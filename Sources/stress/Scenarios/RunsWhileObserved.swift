@@ -66,14 +66,18 @@ private final class RunWitness: Sendable {
         property.observe { _ in checkUserCode("callback") }
     }
 
-    /// Waits for the end of the last run. Then observes repeatedly, and waits for the run of each
-    /// observation. Every observation but the first may begin while the previous run is ending.
+    /// Waits for the end of the last run. Then observes repeatedly, and waits for a new run for
+    /// each observation. Every observation but the first may begin while the previous run is
+    /// ending, or before its task has noticed that the last observer has gone.
     func settle() {
         wait(for: 0, "P24.run-ends", "there is no observer, and a run goes on")
         if round.violations.isEmpty { departFirst() }
         for _ in 0..<20 where round.violations.isEmpty {
+            let before = begun.value
             let token = observe()
-            wait(for: 1, "P24.run-begins", "there is an observer, and no run begins")
+            round.wait(for: "P24.run-begins", "an observer has come, and no run begins", moving: { begun.value }) {
+                begun.value > before && going.value == 1
+            }
             token.cancelAndWaitBlocking()
         }
         wait(for: 0, "P24.run-ends", "the last observer is gone, and a run goes on")

@@ -27,6 +27,7 @@ extension Mutant {
             "async-runs",
             [.invariant("P22.async-last"), .invariant("P22.async-order")]
         ),
+        Mutant(.anObserverThatComesLateGetsNoRun, "runs-while-observed", [.invariant("P24.run-begins")]),
         Mutant(.aRunBeginsBesideAnother, "runs-while-observed", [.invariant("P24.one-run")]),
         Mutant(.anObserverAtARunsEndIsForgotten, "runs-while-observed", [.invariant("P24.run-begins")]),
         Mutant(.theLastObserverCancelsNothing, "runs-while-observed", [.invariant("P24.run-ends")]),
