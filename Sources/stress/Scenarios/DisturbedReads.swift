@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
-/// Reads derived values. In each run of their functions, another thread changes the sources. (P23,
-/// P24, P25)
+/// Reads derived values, or observes them. In each run of their functions, another thread changes
+/// the sources. (P23, P24, P25)
 struct DisturbedReads {
     let round: Round
 
@@ -16,6 +16,7 @@ struct DisturbedReads {
         ladder(depth: 8)
         newObjects()
         referents()
+        endedObservation()
     }
 
     /// Disturbs each value of a chain. The whole chain may run only as often as the single values
@@ -114,6 +115,26 @@ struct DisturbedReads {
         round.check(value[0] == value[1], "P23.no-mixture") {
             "the referent of \(value[0]!) is \(value[1], default: "nil")"
         }
+    }
+
+    /// Disturbs an observed value that reads another source in each run. The observation ends
+    /// inside the first run for a change, so no second evaluation begins.
+    private func endedObservation() {
+        let (items, index, runs) = ((0..<7).map { Observed($0) }, Observed(0), Tally())
+        let token = Place<ObservationToken>()
+        let derived = Derived { get in
+            let place = get(index)
+            if let token = token.content {
+                token.cancel()
+                if runs.increment() <= Self.mostDisturbed { elsewhere { index.value = place + 1 } }
+            }
+            return get(items[place % items.count])
+        }
+        _ = token.exchange(derived.observe { _ in checkUserCode("callback") })
+        index.value = 1
+        _ = token.exchange(nil)
+        let count = runs.value
+        round.check(count <= Self.mostRuns, "P25.ends", "a function ran \(count) times for an observer that is gone")
     }
 }
 

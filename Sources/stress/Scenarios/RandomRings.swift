@@ -8,7 +8,7 @@ extension Scenario {
         name: "random-rings",
         summary: "random rings of derived values open and close while they are read: no wrong value or error stays",
         invariants: [
-            "P22.ring-value", "P25.ring-has-error", "P25.error-in-ring", "P25.same-again", "P2.whole-value",
+            "P22.ring-value", "P25.ring-has-error", "P25.error-in-ring", "P25.same-again", "P25.ends", "P2.whole-value",
             "P14.not-while-read", "P14.value-destroyed", "P5.no-lock-around-user-code", "P14.nothing-left",
             "P16.backlog-drains",
         ],
@@ -27,9 +27,39 @@ extension Scenario {
             graph.end()
         }
         guard round.violations.isEmpty else { return }
+        shareMember(round)
+        changeOwnSource(round)
         round.checkRest()
         round.check("the number of destroyed values", destroyed.value, is: made.value, "P14.value-destroyed")
     }
+}
+
+/// Reads a value that is a member of many rings, and that cannot have an error.
+private func shareMember(_ round: Round) {
+    let (shared, others) = (Place<Derived<UInt64>>(), Place<[Derived<Result<UInt64, any Error>>]>())
+    _ = shared.exchange(Derived { get in others.content!.reduce(0) { $0 + ((try? get($1).get()) ?? 1) } })
+    _ = others.exchange((0..<70).map { _ in Derived(throwing: { get throws(any Error) in get(shared.content!) }) })
+    round.check("the member of 70 rings", shared.content!.value, is: 70, "P22.ring-value")
+    _ = (shared.exchange(nil), others.exchange(nil))
+}
+
+/// Observes a ring of two values. One of them changes what both read, in each run.
+private func changeOwnSource(_ round: Round) {
+    let (source, runs, nodes) = (Observed<UInt64>(0), Tally(), Place<[Derived<Result<UInt64, any Error>>]>())
+    let values = (0..<2).map { node in
+        Derived(throwing: { get throws(any Error) in
+            if node == 0, runs.increment() < 4_000 { source.modify { $0 += 1 } }
+            return get(source) + ((try? get(nodes.content![1 - node]).get()) ?? 1)
+        })
+    }
+    _ = nodes.exchange(values)
+    let tokens = values.map { $0.observe { _ in checkUserCode("callback") } }
+    source.value = 0
+    round.drain()
+    let count = runs.value
+    round.check(count < 1_000, "P25.ends", "a function that changes its source ran \(count) times")
+    for token in tokens { token.cancelAndWaitBlocking() }
+    _ = nodes.exchange(nil)
 }
 
 /// The value of a node. Its number depends on all that the node's function has read.

@@ -42,6 +42,8 @@ extension Mutant {
             [.invariant("P25.same-again"), .invariant("P22.ring-value")]
         ),
         Mutant(.aMemberWithAResultDoesNotCutItsRing, "random-rings", [.invariant("P25.same-again")]),
+        Mutant(.aRingIsCountedAsAMixture, "random-rings", [.crash]),
+        Mutant(.aMembersOwnChangesNeverEnd, "random-rings", [.invariant("P25.ends")]),
         Mutant(.anErrorOfNoRingStays, "random-rings", [.invariant("P25.error-in-ring")]),
         Mutant(
             .aStaleResultIsCommitted,
@@ -87,6 +89,7 @@ extension Mutant {
         Mutant(.copiesAreTakenOneByOne, "derived-uses", [.model("few evaluations come to need copies")]),
         Mutant(.aResultOfCopiesIsNotKept, "derived-uses", [.invariant("P24.once-on-copies")]),
         Mutant(.failuresInsideAreNotCounted, "derived-uses", [.invariant("P25.ends")]),
+        Mutant(.anEvaluationGoesOnForNoObserver, "derived-uses", [.invariant("P25.ends")]),
         Mutant(.copiesDoNotKeepReferents, "derived-uses", [.invariant("P23.no-mixture")]),
         Mutant(.resultsAreComparedUnderTheLock, "derived-graphs", [.invariant("P5.no-lock-around-user-code")]),
     ]
