@@ -37,7 +37,7 @@ extension Structure {
             """,
             "Derivation": """
             Dependency DependencyCopies DependencySet DerivationNode+Committing DerivationNode
-            DerivedCycle DerivedObservation DerivedResults EvaluationStack
+            DerivedCycle DerivedObservation EvaluationStack
             """,
         ]
         return Set(

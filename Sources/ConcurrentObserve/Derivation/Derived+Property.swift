@@ -95,7 +95,8 @@ extension Derived: ObservableProperty {
         // Links the sources before the observer is attached, so that it misses no change from now
         // on.
         observation.begin(self)
-        let token = results(of: observation).attach(areEqual.flatMap { observer.leavingOut($0) } ?? observer)
+        let property = resultsProperty(of: observation)
+        let token = property.attach(areEqual.flatMap { observer.leavingOut($0) } ?? observer)
         observation.hasAttached(token.observer)
         return token
     }
@@ -141,14 +142,13 @@ extension Derived {
     /// observations whose owners have died. (P8, P13)
     ///
     /// - Complexity: O(*n*) on average, with *n* observations.
-    public var observationCount: Int { observedResults?.property.observationCount ?? 0 }
+    public var observationCount: Int { observedProperty?.observationCount ?? 0 }
 
-    private var observedResults: DerivedResults<Value>? {
-        lock.withLock { observation }.map { results(of: $0) }
-    }
+    /// The property that has the results; nil if the value is not observed.
+    private var observedProperty: Observed<Value>? { lock.withLock { observation }.map(resultsProperty) }
 
-    private func results(of observation: DerivedObservation) -> DerivedResults<Value> {
-        observation.results.results as! DerivedResults<Value>
+    private func resultsProperty(of observation: DerivedObservation) -> Observed<Value> {
+        (observation.results.results as! DerivedResults<Value>).property
     }
 }
 
@@ -157,7 +157,7 @@ extension Derived: ObservationSource {
     /// callback; never waits. (P8)
     ///
     /// - Complexity: O(*n*), with *n* observations.
-    public func cancelAllObservations() { observedResults?.property.cancelAllObservations() }
+    public func cancelAllObservations() { observedProperty?.cancelAllObservations() }
 }
 
 extension ValueEncoding {

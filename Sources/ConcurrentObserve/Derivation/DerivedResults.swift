@@ -6,10 +6,9 @@
 internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
     // Unchecked: `pending` and `pendingOthers` are guarded by the derived value's lock.
 
-    /// The property that the user's observers observe. Its own versions begin at 0. Observers
-    /// receive them plus `base`, the derived value's version when the observation began.
+    /// The property that the user's observers observe. It continues the versions of the derived
+    /// value from the one that was present when the observation began.
     @usableFromInline let property: Observed<Value>
-    @usableFromInline let base: UInt64
     // Safe, both: no access to one overlaps another access to it.
     /// The first change to announce; nil if there is none. In most cases it is the only one, and
     /// nothing is allocated.
@@ -18,21 +17,7 @@ internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
     @safe @exclusivity(unchecked) @usableFromInline var pendingOthers: [Change<Value>] = []
 
     @usableFromInline
-    init(_ value: Value, _ base: UInt64) {
-        property = Observed(value)
-        self.base = base
-    }
-
-    /// Attaches the user's observer, which receives the versions of the derived value.
-    func attach(_ observer: PropertyObserver<Value>) -> ObservationToken {
-        if base == 0 { return property.attach(observer) }
-        let base = base
-        return property.attach(
-            observer.pulledBack { (change: Change<Value>) in
-                Change(reason: change.reason, old: change.old, new: change.new, version: change.version + base)
-            }
-        )
-    }
+    init(_ value: Value, _ version: UInt64) { property = Observed(value, version: version) }
 
     /// Publishes a result as a change of the property, and puts the change into the mailboxes. The
     /// caller must hold the derived value's lock, so the words need no pin.
@@ -55,7 +40,7 @@ internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
     /// Notifies the observers of all published changes that are not announced yet, whichever thread
     /// has evaluated them. The caller must hold no lock.
     @inlinable
-    func announce(_ derived: Derived<Value>, becauseOf cause: DeliveryScope?) {
+    func announce(_ derived: DerivationNode, becauseOf cause: DeliveryScope?) {
         let (first, others) = derived.lock.withLock { () -> (Change<Value>?, [Change<Value>]) in
             defer { (pending, pendingOthers) = (nil, []) }
             return (pending, pendingOthers)
@@ -67,7 +52,7 @@ internal final class DerivedResults<Value: Sendable>: @unchecked Sendable {
             for change in others { property.announce(change, of: change.version) }
             return
         }
-        perform(becauseOf: cause, version: first.version + base) {
+        perform(becauseOf: cause, version: first.version) {
             property.announce(first, of: first.version)
         }
     }
@@ -89,7 +74,7 @@ internal final class AnyDerivedResults: Sendable {
     /// Publishes a result. The caller must hold the derived value's lock.
     @usableFromInline let publish: @Sendable (Latch.Words) -> Latch.Words
     /// Announces the published changes. The first parameter is the derived value.
-    @usableFromInline let announce: @Sendable (AnyObject, DeliveryScope?) -> Void
+    @usableFromInline let announce: @Sendable (DerivationNode, DeliveryScope?) -> Void
 
     @inlinable @inline(__always)
     init<Value: Sendable>(_ value: Value, _ version: UInt64) {
@@ -97,9 +82,6 @@ internal final class AnyDerivedResults: Sendable {
         self.results = results
         core = results.property.observers.core()
         publish = { words in results.publish(words) }
-        announce = { derived, cause in
-            // Safe: a derived value with these results has their type.
-            results.announce(unsafe unsafeDowncast(derived, to: Derived<Value>.self), becauseOf: cause)
-        }
+        announce = { derived, cause in results.announce(derived, becauseOf: cause) }
     }
 }
