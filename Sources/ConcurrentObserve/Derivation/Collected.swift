@@ -46,7 +46,7 @@ internal enum Origin {
 internal struct Collected {
     private(set) var addresses: [UInt] = []
     private(set) var origins: [Origin] = []
-    var others: [OtherDependency] = []
+    var others: [any OtherDependency] = []
     var otherVersions: [UInt64] = []
     var nodes: [NodeStep] = []
     var steps: [Int32] = []

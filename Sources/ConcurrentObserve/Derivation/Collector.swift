@@ -317,7 +317,7 @@ extension Collector {
     }
 
     /// Notes that `other`, a source whose roots are not known, was read at `version`.
-    func note(_ other: OtherDependency, _ version: UInt64) {
+    func note(_ other: any OtherDependency, _ version: UInt64) {
         leaveSet()
         state.collected.steps.append(ReadStep.other)
         state.collected.others.append(other)

@@ -171,41 +171,37 @@ extension GroupMembers {
 /// A source whose roots are not known: a group, or a property of a type that the library does not
 /// know. Such a source has a version and can be observed; a derived value needs no more. A
 /// `WeakSource` references the source.
-internal class OtherDependency: @unchecked Sendable {
-    // Unchecked: subclasses have constants only.
-    init() {}
-
+internal protocol OtherDependency: AnyObject, Sendable {
     /// The source's version, or the highest number if the source is gone. Reading this version runs
     /// the code of the property's type, so the caller must hold no lock. (P5)
-    var version: UInt64 { preconditionFailure("a dependency has a version") }
+    var version: UInt64 { get }
 
     /// The type of the source, for explanations.
-    var name: String { preconditionFailure("a dependency has a type") }
+    var name: String { get }
 
     /// The address of the source, for explanations; nil if the source is no object, or is gone.
-    var identity: UInt? { preconditionFailure("a dependency may be an object") }
+    var identity: UInt? { get }
 
     /// Attaches an observer that calls `follower` with every change. Returns nil if the source is
     /// gone.
-    func attach(_ follower: LinkFollower) -> ObservationToken? { preconditionFailure("a dependency is observed") }
+    func attach(_ follower: LinkFollower) -> ObservationToken?
 }
 
-internal final class OtherProperty<Property: ObservableProperty>: OtherDependency, @unchecked Sendable {
-    // Unchecked: a constant.
+internal final class OtherProperty<Property: ObservableProperty>: OtherDependency {
     private let source: WeakSource<Property>
 
     init(_ property: Property) { source = WeakSource(property) }
 
-    override var version: UInt64 { source.withHeld(for: self) { $0.version } ?? .max }
+    var version: UInt64 { source.withHeld(for: self) { $0.version } ?? .max }
 
-    override var name: String { String(describing: Property.self) }
+    var name: String { String(describing: Property.self) }
 
-    override var identity: UInt? {
+    var identity: UInt? {
         guard Property.self is AnyObject.Type else { return nil }
         return source.withHeld(for: self) { UInt(bitPattern: ObjectIdentifier($0 as AnyObject)) }
     }
 
-    override func attach(_ follower: LinkFollower) -> ObservationToken? {
+    func attach(_ follower: LinkFollower) -> ObservationToken? {
         let observer = PropertyObserver<Property.Value>([], .inline(.plain { _ in follower.settle(becauseOf: nil) }))
         let token = source.withHeld(for: self) { $0.attach(observer) }
         token?.observer.companion = FollowerCompanion(follower)

@@ -10,7 +10,7 @@ internal final class DependencyDetails: @unchecked Sendable {
     // Unchecked: constants.
     /// The roots, in the order in which they were read first.
     let roots: [RootReference]
-    let others: [OtherDependency]
+    let others: [any OtherDependency]
     /// The derived values that were read, in order.
     let nodes: [NodeStep]
     /// The reads of the function, in order. A *step* is the index of a root, or a `ReadStep`. Empty
