@@ -112,11 +112,11 @@ private final class AsyncRuns<Success: Sendable>: @unchecked Sendable {
 
     // Unchecked: `lock` guards the variables.
     private let lock = Lock()
-    /// The version of the source that the newest run computes from; nil before the first run.
+    /// The version of the source that the newest run computes from; nil before the first run. The
+    /// highest number if no run may begin any more.
     private var newest: UInt64?
     /// The task of the newest run.
     private var task: Task<Void, Never>?
-    private var hasEnded = false
 
     /// Starts a run for `version` of the source, unless a run for a later version has begun.
     ///
@@ -163,7 +163,6 @@ private final class AsyncRuns<Success: Sendable>: @unchecked Sendable {
     ///   and hold no lock then.
     private func begin(_ version: UInt64) throws(Overtaken) -> Task<Void, Never>? {
         try lock.withLock { () throws(Overtaken) -> Task<Void, Never>? in
-            if hasEnded { throw Overtaken() }
             if let newer = newest, newer >= version { throw Overtaken() }
             newest = version
             return task.take()
@@ -179,7 +178,7 @@ private final class AsyncRuns<Success: Sendable>: @unchecked Sendable {
     /// - Returns: False if that run is not the newest any more, or if no run may begin any more.
     private func keep(_ task: Task<Void, Never>, _ version: UInt64) -> Bool {
         lock.withLock {
-            guard newest == version, !hasEnded else { return false }
+            guard newest == version else { return false }
             self.task = task
             return true
         }
@@ -197,7 +196,7 @@ private final class AsyncRuns<Success: Sendable>: @unchecked Sendable {
     /// Cancels the present run. No run starts afterwards.
     func cancel() {
         let task = lock.withLock {
-            hasEnded = true
+            newest = .max
             return self.task.take()
         }
         // Under no lock: a task's cancellation handlers are user code. (P5)
