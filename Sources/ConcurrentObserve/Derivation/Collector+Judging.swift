@@ -36,18 +36,10 @@ extension Collector {
         return state.collected.others.isEmpty || state.collected.areOthersCurrent
     }
 
-    /// Whether this evaluation must read on copies the derived value that has the evaluation
-    /// `present`. This is so if it reads copies already, or if `present` belongs to a ring that has
-    /// this evaluation's derived value as a member. In the second case, moves this evaluation to
-    /// copies.
-    @inline(__always)
-    func isInRing(_ present: borrowing Present) -> Bool {
-        if isOnCopies { return true }
-        return present.set.isOfRing && joinRing(present.set.object)
-    }
-
+    /// Moves this evaluation to copies, if its derived value is a member of the ring to which `set`
+    /// belongs. Returns whether it is.
     @inline(never)
-    private func joinRing(_ set: DependencySet) -> Bool {
+    func joinRing(_ set: DependencySet) -> Bool {
         guard set.details!.ringMembers.contains(state.derived) else { return false }
         Collector.moveToCopies([self])
         return true
@@ -100,7 +92,4 @@ extension Collector {
             set.setWord(DependencySet.Place.roots + 2 * count + nodes + index, version)
         }
     }
-
-    /// The roots that the function has read, after a run with `outcome.isListing`.
-    var listed: [RootReference] { state.collected.origins.compactMap(\.root) }
 }

@@ -60,8 +60,6 @@ internal final class Collector {
         /// The address of the derived value. The collector only compares it.
         var derived: UInt = 0
         var place = DerivationPlace.none
-        /// The index of the evaluation on the thread's stack.
-        var level = 0
         /// Whether the function of another derived value reads this one with its `Reader`. Only
         /// such a function can read the error of a ring.
         var hasReader = false
@@ -108,8 +106,8 @@ internal final class Collector {
         /// Watches whether the evaluating thread changes the sources that the function reads; nil
         /// unless such changes are suspected.
         var watch: SelfWatch?
-        /// The notes that the last commit replaced. They are released when the thread holds no
-        /// lock.
+        /// The notes that the last commit replaced. They may have the last reference to a set, so
+        /// they are released when the thread holds no lock.
         var notes: RunNotes?
         /// The function that `weaken` has stored; nil before that.
         var weakFunction: WeakFunction?
@@ -163,7 +161,7 @@ internal final class Collector {
     /// Discards what was collected, and pauses, because a source changed while the function read.
     @usableFromInline @inline(never)
     func pauseAndRestart() {
-        // After `join` nothing has failed: the function has not run on the copies yet.
+        // After `moveToCopies` nothing has failed: the function has not run on the copies yet.
         if state.copiesNumber < 0 { return restart() }
         noteFailure()
         restart()

@@ -154,8 +154,7 @@ extension Collector {
     func noteFailure() {
         state.failures += 1
         guard isOnCopies || state.failures >= Self.mostFailures else { return }
-        leaveSet()
-        use(state.copies ?? DependencyCopies(), of: state.collected.origins)
+        use(state.copies ?? DependencyCopies(), of: [self])
     }
 
     /// The number of failures after which the function runs on copies. It is larger than the number
@@ -164,19 +163,20 @@ extension Collector {
         return 12
     }
 
-    /// Makes the function run on copies of the roots in `origins`, and of all roots that were
-    /// copied before. The functions of derived values that it reads run on the same copies.
-    func use(_ copies: DependencyCopies, of origins: [Origin]) {
+    /// Makes the function run on copies of the roots that the evaluations `way` have read, and of
+    /// all roots that were copied before. The functions of derived values that it reads run on the
+    /// same copies.
+    func use(_ copies: DependencyCopies, of way: [Collector]) {
+        for collector in way { collector.leaveSet() }
         state.copies = copies
-        release(copies.take(origins))
+        release(copies.take(way.flatMap(\.state.collected.origins)))
     }
 
     /// Makes the next evaluation with this collector read copies of the roots that `others` have
     /// read. The current runs of `others` will be discarded.
     func copyWhat(_ others: [Collector]) {
         state.failures = Self.mostFailures
-        for other in others { other.leaveSet() }
-        use(DependencyCopies(), of: others.flatMap(\.state.collected.origins))
+        use(DependencyCopies(), of: others)
     }
 
     /// Begins an evaluation that reads `copies`.
@@ -185,11 +185,12 @@ extension Collector {
         begin(after: .none)
     }
 
-    /// Makes the evaluations `way` go on with copies of all roots that they have read.
+    /// Makes the evaluations `way` go on with copies of all roots that they have read. The results
+    /// of their present runs will be discarded.
     static func moveToCopies(_ way: [Collector]) {
         let copies = DependencyCopies()
-        for collector in way { collector.join(copies) }
-        way[0].use(copies, of: way.flatMap(\.state.collected.origins))
+        way[0].use(copies, of: way)
+        for collector in way { (collector.state.copies, collector.state.copiesNumber) = (copies, -1) }
     }
 
     /// Returns the result of a derived value for a function that runs on copies. The copies keep
@@ -236,15 +237,16 @@ extension Collector {
     /// Returns the copy of a root; nil if there is none, or the function does not run on copies.
     func copy(of root: any DerivationRoot) -> DependencyCopy? { state.copies?.copy(of: root) }
 
-    /// Ends the use of copies. A thread of the library releases them, because destroying the values
-    /// runs user code. (P5)
+    /// Ends the use of copies.
     func endCopies() {
         guard isOnCopies else { return }
         guard isKnownUniquelyReferenced(&state.copies) else { return state.copies = nil }
         release(state.copies.take())
     }
 
-    private func release(_ object: consuming AnyObject?) {
+    /// Releases a reference on a thread of the library, because the release may run user code. (P5)
+    @inline(never)
+    func release(_ object: consuming AnyObject?) {
         guard let object else { return }
         var objects = [object]
         ThreadRecord.retire(DeferredAction(for: self, releasing: &objects))

@@ -34,7 +34,7 @@ extension DerivationNode {
             if recording != 0 || notes != nil { noteRunLocked(of: collector, after: base, in: recording) }
             return publish(set, collector, after: base, &replaced)
         }
-        if collector.state.notes != nil { collector.releaseNotes(of: self) }
+        if collector.state.notes != nil { collector.release(collector.state.notes.take()) }
         if present.isNone {
             discard(collector)
         } else if !collector.outcome.isInline || replaced.set != 0 {
@@ -71,7 +71,7 @@ extension DerivationNode {
         if isOther, !base.isNone { base.set.clear() }
         let sequence = set.store { set in collector.store(in: set, version, words) }
         if isOther { replaced.set = replace(with: set.object) }
-        if !isSame { replaced.announced = publish(words) }
+        if !isSame { replaced.announced = observation?.publish(words) }
         // Another thread may retire the set, if the derived value does not keep it.
         let owner = isOther || base.retainsSet ? set.object : nil
         return Present(set: set, sequence: sequence, version: version, words: words, owner: owner)

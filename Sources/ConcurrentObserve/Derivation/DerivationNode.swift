@@ -115,12 +115,8 @@ extension DerivationNode {
         let collector = Collector()
         collector.outcome.isListing = true
         run(collector)
-        return collector.listed
+        return collector.state.collected.origins.compactMap(\.root)
     }
-
-    /// Publishes a result as a change for the observers. Returns the words that their property had
-    /// before; nil if there are no observers. The caller must hold `lock`.
-    final func publish(_ words: Latch.Words) -> Latch.Words? { observation?.publish(words) }
 
     /// Whether the value belongs to a model. Its observations then end with the model, and do not
     /// keep the value.

@@ -37,7 +37,7 @@
     // Safe, both: never freed; only the calling thread uses them.
     private var depth: Int { unsafe memory.pointee.depth }
 
-    func collector(_ index: Int) -> Collector {
+    private func collector(_ index: Int) -> Collector {
         unsafe memory.pointee.collectors[index]._withUnsafeGuaranteedRef { $0 }
     }
 
@@ -70,8 +70,7 @@
         unsafe memory.pointee.depth = index + 1
         var present = Present.none
         unsafe memory.pointee.collectors[index]._withUnsafeGuaranteedRef { collector in
-            collector.state.derived = address
-            (collector.state.place, collector.state.level) = (derived.place, index)
+            (collector.state.derived, collector.state.place) = (address, derived.place)
             collector.state.hasReader = hasReader
             present = body(collector)
             if collector.state.failures > 0 { passOn(collector.state.failures, below: index) }
@@ -114,7 +113,7 @@
     /// values were not present together. (P23)
     @inline(never)
     private func enterAgain(_ node: DerivationNode, _ isOnCopies: Bool, _ hasReader: Bool) -> CopiedResult? {
-        let inside = levels(of: node.address)
+        let inside = (0..<depth).filter { collector($0).state.derived == node.address }
         guard let last = inside.last else { return nil }
         // The way: the evaluations from the last one of `node` to the function that reads it again.
         let (way, reader) = ((last..<depth).map(collector), collector(depth - 1))
@@ -149,7 +148,7 @@
         guard isOfSame, let copies = reader.state.copies else { return nil }
         guard isRing else {
             // A source had changed before it was copied, so new copies are needed.
-            reader.use(copies, of: way.flatMap(\.state.collected.origins))
+            reader.use(copies, of: way)
             return nil
         }
         // Safe: it is being evaluated, and the caller of that evaluation retains it.
@@ -157,10 +156,6 @@
         copies.close(way, unsafe Unmanaged.fromOpaque(address).takeUnretainedValue())
         return copies.result(of: node.address)
     }
-
-    /// The levels at which the thread evaluates the derived value at the address `derived`, the
-    /// outermost first.
-    func levels(of derived: UInt) -> [Int] { (0..<depth).filter { collector($0).state.derived == derived } }
 
     /// If a derived value is evaluated inside itself this number of times, and no ring is found,
     /// the library takes it for a ring, and not for chance.

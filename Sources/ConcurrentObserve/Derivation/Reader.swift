@@ -86,7 +86,8 @@ extension Collector {
     private func read(_ derived: DerivationNode) -> Present {
         if !isOnCopies {
             let present = derived.refresh(hasReader: true)
-            if !isInRing(present) { return present }
+            // The evaluation of `derived` may have moved this one to copies.
+            if !isOnCopies, !(present.set.isOfRing && joinRing(present.set.object)) { return present }
         }
         return Present(unpublished: resultOnCopies(derived))
     }

@@ -15,11 +15,11 @@
 // share a member: see `EvaluationStack.enterAgain`.
 //
 // When a way back is found without copies, the evaluations on it go on with the same new copies:
-// see `Collector.join`. Each of them runs its function again, finds the results of the others, and
-// publishes its own result, marked with the members of the ring. When a member later reads a result
-// with this mark, it does not compute from that result, which may come from the member's own error.
-// It evaluates the ring again, on copies. In a ring of n members that each read one other, at most
-// 4 n functions run. (P25)
+// see `Collector.moveToCopies`. Each of them runs its function again, finds the results of the
+// others, and publishes its own result, marked with the members of the ring. When a member later
+// reads a result with this mark, it does not compute from that result, which may come from the
+// member's own error. It evaluates the ring again, on copies. In a ring of n members that each read
+// one other, at most 4 n functions run. (P25)
 
 extension DependencyCopies {
     /// Returns the address of the member that gets the error; nil if no member on the way can have
@@ -74,12 +74,6 @@ extension Collector {
     private func ringHead(_ derived: DerivationNode) -> CopiedResult? {
         guard let result = state.copies?.result(of: derived.address) else { return nil }
         return result.cycle != nil ? result : nil
-    }
-
-    /// Goes on with `copies` in the middle of a run. The run's own result will be discarded.
-    func join(_ copies: DependencyCopies) {
-        leaveSet()
-        (state.copies, state.copiesNumber) = (copies, -1)
     }
 
     /// Ends an evaluation whose function sets, in every run, a property that it reads. The result

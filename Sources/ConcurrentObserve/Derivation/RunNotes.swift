@@ -45,7 +45,7 @@ internal struct ReadVersions {
 extension DerivationNode {
     /// Takes notes about a run whose result is about to be published, unless the function did not
     /// run because nothing that it reads has changed. Drops the notes of another recording. The
-    /// caller must hold `lock`, and must call `releaseNotes(of:)` after the unlock.
+    /// caller must hold `lock`, and must release `collector.state.notes` after the unlock.
     ///
     /// - Parameter recording: The number of the recording that goes on; 0 for none.
     @inline(never)
@@ -60,16 +60,5 @@ extension DerivationNode {
         }
         let before = base.isNone ? nil : ReadVersions(locked: base)
         (collector.state.notes, notes) = (notes, RunNotes(recording, after: notes, before))
-    }
-}
-
-extension Collector {
-    /// Releases the notes that a commit replaced. They may have the last reference to a set. The
-    /// release of a set may run user code, so a thread of the library does it. (P5)
-    @inline(never)
-    func releaseNotes(of derived: DerivationNode) {
-        guard let notes = state.notes.take() else { return }
-        var objects: [AnyObject] = [notes]
-        ThreadRecord.retire(DeferredAction(for: derived, releasing: &objects))
     }
 }
