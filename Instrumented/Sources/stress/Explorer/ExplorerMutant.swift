@@ -31,12 +31,7 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant(.currentObserversAreNotScanned, "register-notify-cancel", "P14.not-while-called"),
         ExplorerMutant(.reclaimAtOnce, "register-notify-cancel", "P14.not-while-called"),
         ExplorerMutant(.outerFramesAreSkipped, "wait-nested", "P14.not-while-called"),
-        ExplorerMutant(
-            .cancelAndWaitInACallbackWaits,
-            "mutual-cancel",
-            "progress.deadlock",
-            "P9.deferred-in-callback"
-        ),
+        ExplorerMutant(.cancelAndWaitInACallbackWaits, "mutual-cancel", "progress.deadlock", "P9.deferred-in-callback"),
         // Commits
         ExplorerMutant(.locksAreTakenByDeclaration, "commit-commit", "progress.deadlock"),
         ExplorerMutant(.aCommitIsPublishedInParts, "commit-read", "P19.one-seen-all-seen", "P19.never-backwards"),
@@ -97,11 +92,7 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant(.aRetiredItemIsCountedAfterItsPush, "cancel-count", faults: .noThread, "P16.backlog-counts"),
         // Properties
         ExplorerMutant(.aVersionIsHandedOutOutsideTheLock, "set-set-observe", "P1.every-change-once"),
-        ExplorerMutant(
-            .aChangeBetweenInitialAndRegistrationIsMissed,
-            "set-set-observe",
-            "P1.every-change-once"
-        ),
+        ExplorerMutant(.aChangeBetweenInitialAndRegistrationIsMissed, "set-set-observe", "P1.every-change-once"),
         ExplorerMutant(.anEarlierChangeIsDelivered, "set-set-observe", "P4.nothing-between"),
         ExplorerMutant(.theLatestStartIsNotNoted, "set-set-observe", "P4.nothing-between"),
         ExplorerMutant(.aBodyDoesNotWaitForRegistrations, "modify-observe", "P1.every-change-once"),
@@ -145,12 +136,7 @@ struct ExplorerMutant: Sendable {
         ExplorerMutant(.aThreadThatExitsInsideACallbackIsNotNoticed, "exit-notify", "P17.exit-traps"),
         // Faults in programs that have none of their own
         ExplorerMutant(.aWaiterAsksOnceForAThread, "refused-cancel", faults: .noThread, "progress.deadlock"),
-        ExplorerMutant(
-            .aThreadThatExitsInsideACallbackIsNotNoticed,
-            "modify-observe",
-            faults: .exit,
-            "P17.exit-traps"
-        ),
+        ExplorerMutant(.aThreadThatExitsInsideACallbackIsNotNoticed, "modify-observe", faults: .exit, "P17.exit-traps"),
         // Paths, weak properties
         ExplorerMutant(.aChangeAfterTheCutIsDelivered, "path-relink-set", "P2.path-versions", "P3.converges"),
         ExplorerMutant(.aRelinkIsLost, "path-relink-set", "P3.converges"),

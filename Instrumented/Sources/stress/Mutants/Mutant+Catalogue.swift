@@ -9,14 +9,14 @@ extension Mutant {
         registry + reclamation + properties + transactions + paths + derived + bindings + deliveries + underFaults
         + underSanitizers
 
-    static let calledTooLate: [Catcher] = [
-        .invariant("P14.not-while-called"), .invariant("P9.nothing-after-wait"), .crash,
-    ]
+    /// The catchers for a closure that is called after the end of its observation.
+    static let calledTooLate: [Catcher] = ["P14.not-while-called", "P9.nothing-after-wait", .crash]
     /// The catchers for a table that is reclaimed too early. Its memory may belong to another table
     /// when the walk continues, which then delivers from that table.
-    static let tableInUse: [Catcher] = [
-        .invariant("memory.table-in-use"), .invariant("P1.exactly-once"), .crash,
-    ]
+    static let tableInUse: [Catcher] = ["memory.table-in-use", "P1.exactly-once", .crash]
+
+    /// The catchers for a value that is read after its destruction.
+    static let readTooLate: [Catcher] = ["P14.not-while-read", "P2.whole-value", .crash]
 
     init(
         _ bug: SeededBug,
@@ -27,15 +27,8 @@ extension Mutant {
         faults: PerturbationKinds = [],
         _ budget: Duration = .seconds(10)
     ) {
-        self.init(
-            bug: bug,
-            scenario: scenario,
-            catchers: catchers,
-            point: point,
-            isPerturbed: isPerturbed,
-            faults: faults,
-            budget: budget
-        )
+        (self.bug, self.scenario, self.catchers, self.point) = (bug, scenario, catchers, point)
+        (self.isPerturbed, self.faults, self.budget) = (isPerturbed, faults, budget)
     }
 }
 

@@ -3,29 +3,24 @@
 extension Mutant {
     /// Bugs that only a fault shows: a fork, a failing barrier, a deinitialiser that blocks.
     static let underFaults: [Mutant] = [
-        Mutant(.aForkedChildDoesNotTrap, "forking", [.invariant("P18.child-traps")]),
-        Mutant(.aForkedChildTakesALockToRead, "forking", [.invariant("P18.child-reads")]),
-        Mutant(.aChildEndsItsParentsObservations, "forking", [.invariant("P18.child-reads")]),
+        Mutant(.aForkedChildDoesNotTrap, "forking", ["P18.child-traps"]),
+        Mutant(.aForkedChildTakesALockToRead, "forking", ["P18.child-reads"]),
+        Mutant(.aChildEndsItsParentsObservations, "forking", ["P18.child-reads"]),
         Mutant(
             .aReadInsideACallTakesALock,
             "notification-storm",
-            [.invariant("P18.child-reads")],
+            ["P18.child-reads"],
             at: "walk.called",
             faults: .fork
         ),
         Mutant(
             .aBlockedSourcesThreadsDoNotPause,
             "cancellation-flood",
-            [.invariant("P16.backlog-bounded")],
+            ["P16.backlog-bounded"],
             faults: .stuckDeinit,
             .seconds(60)
         ),
         Mutant(.aFailingBarrierIsNotRepeated, "cancellation-races", [.crash], faults: .failBarrier),
-        Mutant(
-            .aFailingBarrierIsIgnored,
-            "cancellation-races",
-            [.invariant("P9.barrier-repeated")],
-            faults: .failBarrier
-        ),
+        Mutant(.aFailingBarrierIsIgnored, "cancellation-races", ["P9.barrier-repeated"], faults: .failBarrier),
     ]
 }

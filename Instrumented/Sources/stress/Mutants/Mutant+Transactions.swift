@@ -6,29 +6,23 @@ extension Mutant {
         Mutant(
             .aCommitIsPublishedInParts,
             "transactions",
-            [
-                .invariant("P19.one-seen-all-seen"), .invariant("P20.present-together"),
-                .invariant("P19.never-backwards"),
-            ],
+            ["P19.one-seen-all-seen", "P20.present-together", "P19.never-backwards"],
             at: "commit.prepared"
         ),
         Mutant(
             .aPreparedVersionCountsAsCommitted,
             "transactions",
-            [
-                .invariant("P19.one-seen-all-seen"), .invariant("P20.present-together"),
-                .invariant("P19.never-backwards"),
-            ],
+            ["P19.one-seen-all-seen", "P20.present-together", "P19.never-backwards"],
             at: "commit.prepared"
         ),
         Mutant(
             .aCommitsDecisionIsResetTooEarly,
             "transactions",
             [
-                .invariant("P19.one-seen-all-seen"), .invariant("P20.present-together"),
-                .invariant("P19.never-backwards"), .invariant("P2.version-fits"),
+                "P19.one-seen-all-seen", "P20.present-together",
+                "P19.never-backwards", "P2.version-fits",
                 // The group reads the changes for its observers after the decision.
-                .invariant("P21.whole"), .invariant("P21.once"),
+                "P21.whole", "P21.once",
             ],
             at: "commit.decided"
         ),
@@ -36,45 +30,32 @@ extension Mutant {
             .aPreparedMarkIsLeftBehind,
             "transactions",
             [
-                .invariant("P2.version-fits"), .invariant("P20.present-together"), .invariant("P19.never-backwards"),
-                .invariant("P19.one-seen-all-seen"), .invariant("P2.versions-without-gaps"), .crash, .hang,
+                "P2.version-fits", "P20.present-together", "P19.never-backwards",
+                "P19.one-seen-all-seen", "P2.versions-without-gaps", .crash, .hang,
             ]
         ),
-        Mutant(.aMemberLeftAloneIsNumbered, "transactions", [.invariant("P19.left-alone")]),
+        Mutant(.aMemberLeftAloneIsNumbered, "transactions", ["P19.left-alone"]),
         Mutant(
             .aCommitsErrorPublishesItsDrafts,
             "transactions",
-            [
-                .invariant("P19.throw-publishes-nothing"), .invariant("P20.present-together"),
-                .invariant("P2.version-fits"), .crash,
-            ]
+            ["P19.throw-publishes-nothing", "P20.present-together", "P2.version-fits", .crash]
         ),
-        Mutant(
-            .aSnapshotCollectsVersionsOnce,
-            "transactions",
-            [.invariant("P20.present-together")],
-            at: "read.copied"
-        ),
-        Mutant(.aCommitIsDeliveredInParts, "transactions", [.invariant("P21.whole"), .invariant("P21.once")]),
-        Mutant(.aCombinationGoesOnWithoutAMember, "transactions", [.invariant("P21.whole")]),
-        Mutant(.aCommitNumbersItsChangesApart, "transactions", [.invariant("P21.one-number")]),
-        Mutant(.aCommitIsDeliveredTwice, "transactions", [.invariant("P21.once")]),
-        Mutant(
-            .aPropertyThatIsReadIsReleasedEarly,
-            "transactions",
-            [.invariant("P19.read-held-still")],
-            at: "commit.prepared"
-        ),
-        Mutant(.aDraftThatIsSetAgainIsLeaked, "transactions", [.invariant("P14.nothing-left")]),
-        Mutant(.aCommitDropsItsReferentsEarly, "transactions", [.invariant("P12.nil-once")]),
+        Mutant(.aSnapshotCollectsVersionsOnce, "transactions", ["P20.present-together"], at: "read.copied"),
+        Mutant(.aCommitIsDeliveredInParts, "transactions", ["P21.whole", "P21.once"]),
+        Mutant(.aCombinationGoesOnWithoutAMember, "transactions", ["P21.whole"]),
+        Mutant(.aCommitNumbersItsChangesApart, "transactions", ["P21.one-number"]),
+        Mutant(.aCommitIsDeliveredTwice, "transactions", ["P21.once"]),
+        Mutant(.aPropertyThatIsReadIsReleasedEarly, "transactions", ["P19.read-held-still"], at: "commit.prepared"),
+        Mutant(.aDraftThatIsSetAgainIsLeaked, "transactions", ["P14.nothing-left"]),
+        Mutant(.aCommitDropsItsReferentsEarly, "transactions", ["P12.nil-once"]),
         Mutant(
             .aPathsLinksAreNotCheckedAgain,
             "transaction-paths",
-            [.invariant("P19.path-held-still"), .crash],
+            ["P19.path-held-still", .crash],
             at: "commit.traced"
         ),
-        Mutant(.aGroupGoesOnWithoutAPathsRoot, "transaction-paths", [.invariant("P21.whole")]),
-        Mutant(.aPathReceivesACommitInParts, "transaction-paths", [.invariant("P21.once")]),
-        Mutant(.aSnapshotHoldsOffForABody, "parked-in-commit", [.invariant("P20.no-fallback-for-a-body")]),
+        Mutant(.aGroupGoesOnWithoutAPathsRoot, "transaction-paths", ["P21.whole"]),
+        Mutant(.aPathReceivesACommitInParts, "transaction-paths", ["P21.once"]),
+        Mutant(.aSnapshotHoldsOffForABody, "parked-in-commit", ["P20.no-fallback-for-a-body"]),
     ]
 }

@@ -19,7 +19,8 @@ struct Mutant: Sendable {
     /// The longest time for which the scenario runs.
     let budget: Duration
 
-    enum Catcher: Sendable, Equatable {
+    /// An invariant is written as its name.
+    enum Catcher: Sendable, Equatable, ExpressibleByStringLiteral {
         case invariant(String)
         case crash
         case hang
@@ -29,6 +30,8 @@ struct Mutant: Sendable {
         case history(String)
         /// A model checker. No run on x86-64 is known to show the bug. The text is the reason.
         case model(String)
+
+        init(stringLiteral name: String) { self = .invariant(name) }
 
         var text: String {
             switch self {
