@@ -63,14 +63,14 @@ struct Kill: Codable, Sendable {
     let engine: Engine
     /// The name of the scenario, the program, the model or the row.
     let scenario: String
-    let seed: UInt64
-    let verdict: Verdict
+    var seed: UInt64 = 0
+    var verdict: Verdict
     /// The name of the invariant or other check that found the bug; nil if none did.
-    let catcher: String?
-    let signal: String?
-    let seconds: Double
+    var catcher: String?
+    var signal: String?
+    var seconds = 0.0
     /// The output of the run if the engine failed; nil otherwise.
-    let output: String?
+    var output: String?
     /// The number of seconds until it was found, without waits that ended without an event: see
     /// `WaitInVain`. Nil if the engine does not know it.
     var secondsToFind: Double?
@@ -92,16 +92,6 @@ struct Kill: Codable, Sendable {
 extension Kill {
     /// Makes the result for a bug of a mechanism that this build's backend does not have.
     init(absent mutant: String, _ engine: Engine, in scenario: String) {
-        self.init(
-            mutant: mutant,
-            engine: engine.onThisBackend,
-            scenario: scenario,
-            seed: 0,
-            verdict: .absent,
-            catcher: nil,
-            signal: nil,
-            seconds: 0,
-            output: nil
-        )
+        self.init(mutant: mutant, engine: engine.onThisBackend, scenario: scenario, verdict: .absent)
     }
 }

@@ -17,86 +17,65 @@ enum ExplorerMutants {
             ("mutant", false), ("program", false), ("found", false), ("steps", true), ("preemptions", true),
             ("replayed", true), ("after", true),
         ])
-        var kills: [Kill] = []
-        for mutant in chosen {
-            let start = nanoseconds()
-            let name = mutant.bug.rawValue
-            let program = LibraryProgram.named(mutant.program)!
-            let verdict = ExplorationProcess.explore(
-                program,
-                .depthFirst(2, mutant.bug, faults: mutant.faults)
-            )
-            let seconds = Double(nanoseconds() - start) / 1e9
-            let time = Format.seconds(seconds)
-            guard case .found(let invariant, _, let schedule, let preemptions) = verdict,
-                mutant.invariants.contains(invariant)
-            else {
-                kills.append(
-                    Kill(name, program, .survived, catcher: nil, seconds: seconds, output: verdict.line)
-                )
-                StandardError.print("\(name): SURVIVED in \(program.name): \(verdict.line)")
-                table.add([name, program.name, "SURVIVED", "", "", "", time])
-                continue
-            }
-            let string = ExplorationString(
-                program: program.name,
-                faults: mutant.faults,
-                mutant: name,
-                omissions: Omissions(),
-                schedule: schedule
-            ).text
-            let replayed = (0..<repetitions).count { _ in
-                if case .found(invariant, _, _, _) = ExplorationProcess.replay(string).verdict { true } else { false }
-            }
-            StandardError.print("\(name): \(invariant), \(time), replayed \(replayed)/\(repetitions)")
-            table.add([
-                name, program.name, invariant, "\(schedule.steps.count)", "\(preemptions)",
-                "\(replayed)/\(repetitions)", time,
-            ])
-            kills.append(Kill(name, program, .killed, catcher: invariant, seconds: seconds, output: nil))
-            if replayed != repetitions { harnessFailure("a failing schedule passes when it is replayed: \(string)") }
-        }
+        let kills = chosen.map { look(for: $0, &table) }
         print(table.text)
-        for program in LibraryProgram.all where chosen.contains(where: { $0.program == program.name }) {
-            let start = nanoseconds()
-            let report = ExplorationReport(program, .depthFirst(2, nil))
-            let isClean = report.exit == .pass
-            print("control \(report.text)")
-            fflush(nil)
-            kills.append(
-                Kill(
-                    nil,
-                    program,
-                    isClean ? .clean : .failed,
-                    catcher: nil,
-                    seconds: Double(nanoseconds() - start) / 1e9,
-                    output: isClean ? nil : report.text
-                )
-            )
+        let programs = Set(chosen.map(\.program))
+        return kills + LibraryProgram.all.filter { programs.contains($0.name) }.map(explore)
+    }
+
+    /// Looks for a seeded bug, replays the schedule that shows it, and adds a row to the table.
+    private static func look(for mutant: ExplorerMutant, _ table: inout TextTable) -> Kill {
+        let start = nanoseconds()
+        let (name, program) = (mutant.bug.rawValue, LibraryProgram.named(mutant.program)!)
+        let verdict = ExplorationProcess.explore(program, .depthFirst(2, mutant.bug, faults: mutant.faults))
+        var kill = Kill(program, mutant: name, .survived, since: start, output: verdict.line)
+        let time = Format.seconds(kill.seconds)
+        guard case .found(let invariant, _, let schedule, let preemptions) = verdict,
+            mutant.invariants.contains(invariant)
+        else {
+            StandardError.print("\(name): SURVIVED in \(program.name): \(verdict.line)")
+            table.add([name, program.name, "SURVIVED", "", "", "", time])
+            return kill
         }
-        return kills
+        (kill.verdict, kill.catcher, kill.output) = (.killed, invariant, nil)
+        let string = ExplorationString(
+            program: program.name,
+            faults: mutant.faults,
+            mutant: name,
+            omissions: Omissions(),
+            schedule: schedule
+        ).text
+        let count = (0..<repetitions).count { _ in
+            if case .found(invariant, _, _, _) = ExplorationProcess.replay(string).verdict { true } else { false }
+        }
+        let (steps, replayed) = ("\(schedule.steps.count)", "\(count)/\(repetitions)")
+        StandardError.print("\(name): \(invariant), \(time), replayed \(replayed)")
+        table.add([name, program.name, invariant, steps, "\(preemptions)", replayed, time])
+        if count != repetitions { harnessFailure("a failing schedule passes when it is replayed: \(string)") }
+        return kill
+    }
+
+    /// Explores a program without a seeded bug. Nothing may be found.
+    private static func explore(_ program: LibraryProgram) -> Kill {
+        let start = nanoseconds()
+        let report = ExplorationReport(program, .depthFirst(2, nil))
+        let isClean = report.exit == .pass
+        print("control \(report.text)")
+        fflush(nil)
+        return Kill(program, isClean ? .clean : .failed, since: start, output: isClean ? nil : report.text)
     }
 }
 
 extension Kill {
+    /// Makes the explorer's result for a program.
     fileprivate init(
-        _ mutant: String?,
         _ program: LibraryProgram,
+        mutant: String? = nil,
         _ verdict: Verdict,
-        catcher: String?,
-        seconds: Double,
+        since start: UInt64,
         output: String?
     ) {
-        self.init(
-            mutant: mutant,
-            engine: Kill.Engine.explorer.onThisBackend,
-            scenario: program.name,
-            seed: 0,
-            verdict: verdict,
-            catcher: catcher,
-            signal: nil,
-            seconds: seconds,
-            output: output
-        )
+        self.init(mutant: mutant, engine: Engine.explorer.onThisBackend, scenario: program.name, verdict: verdict)
+        (seconds, self.output) = (Double(nanoseconds() - start) / 1e9, output)
     }
 }

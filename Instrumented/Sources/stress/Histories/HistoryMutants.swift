@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 
-import Foundation
-
 /// Runs `stress mutants --engine histories`: it looks for seeded bugs that a history shows. No
 /// invariant is made for them.
 enum HistoryMutants {
@@ -17,28 +15,20 @@ enum HistoryMutants {
 
     static func run(_ bugs: [SeededBug], seed: UInt64) throws -> [Kill] {
         let chosen = HistoryMutant.all.filter { bugs.isEmpty || bugs.contains($0.bug) }
-        let kills = try inPairs(chosen) { try judge($0.subject, $0.bug, seed: seed) }
-        let controls = try Set(chosen.map(\.subject)).sorted().map { try judge($0, nil, seed: seed) }
+        let kills = try inPairs(chosen) { judge($0.subject, $0.bug, seed: seed) }
+        let controls = Set(chosen.map(\.subject)).sorted().map { judge($0, nil, seed: seed) }
         return kills + controls
     }
 
-    private static func judge(_ subject: String, _ bug: SeededBug?, seed: UInt64) throws -> Kill {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
-        let length = bug == nil ? controlLength : patience
-        process.arguments = ["histories", subject, "--histories", "\(length)", "--seed", "\(seed)"]
-        process.arguments! += bug.map { ["--mutant", $0.rawValue] } ?? ["--seconds", "\(controlSeconds)"]
-        let pipe = Pipe()
-        process.standardOutput = pipe
+    private static func judge(_ subject: String, _ bug: SeededBug?, seed: UInt64) -> Kill {
+        var arguments = ["histories", subject, "--histories", "\(bug == nil ? controlLength : patience)"]
+        arguments += ["--seed", "\(seed)"]
+        arguments += bug.map { ["--mutant", $0.rawValue] } ?? ["--seconds", "\(controlSeconds)"]
         let start = nanoseconds()
-        try process.run()
-        let output = String(decoding: pipe.fileHandleForReading.readDataToEndOfFile(), as: UTF8.self)
-        process.waitUntilExit()
-        let isFound = process.terminationStatus == StressExit.violated.rawValue
+        let (output, exit) = CommandProcess.run(arguments)
+        let isFound = exit == StressExit.violated.rawValue
         let verdict: Kill.Verdict =
-            if bug != nil { isFound ? .killed : .survived } else {
-                process.terminationStatus == 0 ? .clean : .failed
-            }
+            if bug != nil { isFound ? .killed : .survived } else { exit == 0 ? .clean : .failed }
         let kill = Kill(
             mutant: bug?.rawValue,
             engine: .histories,
@@ -46,7 +36,6 @@ enum HistoryMutants {
             seed: seed,
             verdict: verdict,
             catcher: isFound ? "no order explains it" : nil,
-            signal: nil,
             seconds: Double(nanoseconds() - start) / 1e9,
             output: verdict == .killed || verdict == .clean ? nil : output
         )
