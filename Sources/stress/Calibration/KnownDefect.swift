@@ -19,11 +19,14 @@ struct KnownDefect: Sendable {
         }
     }
 
-    /// Says how a kind of engine can look for the defect.
-    enum Statement: Sendable {
+    /// Says how a kind of engine can look for the defect. It is written as an array of names, or as
+    /// the reason why this kind of engine cannot.
+    enum Statement: Sendable, ExpressibleByArrayLiteral {
         case named([String])
         /// This kind of engine cannot look for the defect, for the given reason.
         case none(because: String)
+
+        init(arrayLiteral names: String...) { self = .named(names) }
 
         var names: [String] { if case .named(let names) = self { names } else { [] } }
     }
