@@ -89,6 +89,33 @@ enum ObservationSpecification: SequentialSpecification {
     }
 }
 
+/// The operations of one thread on observations, and its observations that it has not ended.
+class ObservationLog {
+    var observations: [Int: [Interval<ObservationSpecification.Operation>]] = [:]
+    var removals: [Interval<Void>] = []
+    var tokens: [(observer: Int, token: ObservationToken)] = []
+
+    /// Begins an observation, unless the thread has made all of its own.
+    ///
+    /// - Parameter observe: Begins the observation with this number.
+    /// - Returns: The number of the observation, with the interval in which it began.
+    @discardableResult
+    func observe(_ thread: Int, _ index: Int, _ observe: (Int) -> ObservationToken) -> Interval<Int>? {
+        let observer = thread * 8 + index % 8
+        guard observations[observer] == nil else { return nil }
+        let made = timed(thread) { observe(observer) }
+        tokens.append((observer, made.operation))
+        observations[observer] = [made.map { _ in .observe }]
+        return made.map { _ in observer }
+    }
+
+    /// Asks the last token whether its observation is active.
+    func askLast(_ thread: Int) {
+        guard let (observer, token) = tokens.last else { return }
+        observations[observer]!.append(timed(thread) { .isActive(token.isActive) })
+    }
+}
+
 /// Threads that observe one registry, end observations, notify and count.
 final class RegistryTrial: HistoryTrial, @unchecked Sendable {
     // Unchecked: each thread's log is read when all threads have finished their steps.
@@ -100,12 +127,9 @@ final class RegistryTrial: HistoryTrial, @unchecked Sendable {
         var calls: [Int: Int] = [:]
     }
 
-    private final class Log {
+    private final class Log: ObservationLog {
         var counts: [Interval<RegistryCountSpecification.Operation>] = []
-        var observations: [Int: [Interval<ObservationSpecification.Operation>]] = [:]
         var notifications: [Interval<Notification>] = []
-        var removals: [Interval<Void>] = []
-        var tokens: [(observer: Int, token: ObservationToken)] = []
     }
 
     init(threads: Int) { logs = (0..<threads).map { _ in Log() } }
@@ -127,20 +151,17 @@ final class RegistryTrial: HistoryTrial, @unchecked Sendable {
         case 13:
             log.counts.append(timed(thread) { .isEmpty(registry.observationCount == 0) })
         case 14:
-            guard let (observer, token) = log.tokens.last else { return }
-            log.observations[observer]!.append(timed(thread) { .isActive(token.isActive) })
+            log.askLast(thread)
         default:
             log.removals.append(timed(thread) { registry.cancelAllObservations() })
         }
     }
 
     private func observe(_ thread: Int, _ index: Int, _ log: Log) {
-        let observer = thread * 8 + index % 8
-        guard log.observations[observer] == nil else { return }
-        let made = timed(thread) { registry.observe { $0.calls[observer, default: 0] += 1 } }
-        log.tokens.append((observer, made.operation))
-        log.counts.append(made.map { _ in .observe(observer) })
-        log.observations[observer] = [made.map { _ in .observe }]
+        let made = log.observe(thread, index) { observer in
+            registry.observe { $0.calls[observer, default: 0] += 1 }
+        }
+        if let made { log.counts.append(made.map { .observe($0) }) }
     }
 
     private func end(_ thread: Int, _ log: Log, _ generator: inout Generator) {

@@ -7,43 +7,28 @@ final class RemovalTrial: HistoryTrial, @unchecked Sendable {
     private let property = Observed(0)
     private let other = Observed(0)
     private let owner = Owner()
-    private let logs: [Log]
+    private let logs: [ObservationLog]
 
     private final class Owner: Sendable {}
 
-    private final class Log {
-        var removals: [Interval<Void>] = []
-        var tokens: [(observer: Int, token: ObservationToken)] = []
-        var observations: [Int: [Interval<ObservationSpecification.Operation>]] = [:]
-    }
-
-    init(threads: Int) { logs = (0..<threads).map { _ in Log() } }
+    init(threads: Int) { logs = (0..<threads).map { _ in ObservationLog() } }
 
     func step(_ thread: Int, _ index: Int, _ generator: inout Generator) {
         let log = logs[thread]
         switch generator.below(8) {
-        case 0..<3: observe(thread, index, log, &generator)
+        case 0..<3:
+            let way = generator.below(3)
+            log.observe(thread, index) { _ in
+                switch way {
+                case 0: property.observe(owner: owner) { _, _ in }
+                case 1: property.observe(owner: owner, delivery: .serial()) { _, _ in }
+                default: Group(property, other).observe(owner: owner) { _, _ in }
+                }
+            }
         case 3: log.removals.append(timed(thread) { property.cancelAllObservations() })
         case 4: log.removals.append(timed(thread) { property.cancelAllObservations(ownedBy: owner) })
-        default:
-            guard let (observer, token) = log.tokens.last else { return }
-            log.observations[observer]!.append(timed(thread) { .isActive(token.isActive) })
+        default: log.askLast(thread)
         }
-    }
-
-    private func observe(_ thread: Int, _ index: Int, _ log: Log, _ generator: inout Generator) {
-        let observer = thread * 8 + index % 8
-        guard log.observations[observer] == nil else { return }
-        let way = generator.below(3)
-        let made = timed(thread) {
-            switch way {
-            case 0: property.observe(owner: owner) { _, _ in }
-            case 1: property.observe(owner: owner, delivery: .serial()) { _, _ in }
-            default: Group(property, other).observe(owner: owner) { _, _ in }
-            }
-        }
-        log.tokens.append((observer, made.operation))
-        log.observations[observer] = [made.map { _ in .observe }]
     }
 
     func judge() -> HistoryVerdict {

@@ -65,15 +65,11 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
         for ends in [false, true] {
             endsThreadNow = ends
             isDone = false
-            let run = scheduler.run([
-                (
-                    "end",
-                    {
-                        self.drain()
-                        isDone = true
-                    }
-                )
-            ])
+            let drain = {
+                self.drain()
+                isDone = true
+            }
+            let run = scheduler.run([("end", drain)])
             guard isDone, run.failure == nil else {
                 harnessFailure("the library does not come to rest between programs")
             }
@@ -89,11 +85,16 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
 
     // MARK: Steps and waits
 
-    func step(_ name: StaticString) -> Bool {
+    /// Calls `body` with the calling thread.
+    ///
+    /// - Returns: False if the scheduler does not control this thread.
+    private func scheduled(_ body: (ScheduledThread) -> Void) -> Bool {
         guard let thread = ScheduledThread.current else { return false }
-        scheduler.step(thread, name)
+        body(thread)
         return true
     }
+
+    func step(_ name: StaticString) -> Bool { scheduled { scheduler.step($0, name) } }
 
     /// Takes a step in user code that the library has called. The thread may exit there. (P17)
     func userStep(_ name: StaticString) {
@@ -108,9 +109,7 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
     }
 
     func faultPoint(_ name: StaticString) -> Bool {
-        guard let thread = ScheduledThread.current else { return false }
-        if allowsFaults || !faults.isEmpty { scheduler.step(thread, name) }
-        return true
+        scheduled { if allowsFaults || !faults.isEmpty { scheduler.step($0, name) } }
     }
 
     func refusesThread() -> Bool {
@@ -131,27 +130,19 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
     func endsReclamationThread() -> Bool { ScheduledThread.current != nil && endsThreadNow }
 
     func wait(_ name: StaticString, atMost limit: Duration?, until condition: () -> Bool) -> Bool {
-        guard let thread = ScheduledThread.current else { return false }
-        scheduler.wait(thread, name, atMost: limit, until: condition)
-        return true
+        scheduled { scheduler.wait($0, name, atMost: limit, until: condition) }
     }
 
     func park(_ name: StaticString, until condition: () -> Bool) -> Bool {
-        guard let thread = ScheduledThread.current else { return false }
-        scheduler.wait(thread, name, mayRest: true, until: condition)
-        return true
+        scheduled { scheduler.wait($0, name, mayRest: true, until: condition) }
     }
 
-    func pause() -> Bool {
-        guard let thread = ScheduledThread.current else { return false }
-        scheduler.pause(thread)
-        return true
-    }
+    func pause() -> Bool { scheduled { scheduler.pause($0) } }
 
     func start(named name: StaticString, _ body: @escaping @Sendable () -> Void) -> Bool {
-        guard ScheduledThread.current != nil else { return false }
-        guard scheduler.start(name.description, body) else { harnessFailure("the library starts too many threads") }
-        return true
+        scheduled { _ in
+            if !scheduler.start(name.description, body) { harnessFailure("the library starts too many threads") }
+        }
     }
 
     var now: ContinuousClock.Instant? {
@@ -170,11 +161,11 @@ final class LibraryBackend: ExplorationBackend, @unchecked Sendable {
     }
 
     func awaitReaders() -> Bool {
-        guard let thread = ScheduledThread.current else { return false }
-        scheduler.step(thread, "grace period begins")
-        let readers = scheduler.threads.filter { $0.readDepth > 0 }.map { (thread: $0, section: $0.readSections) }
-        scheduler.wait(thread, "grace period") { readers.allSatisfy { $0.thread.readSections != $0.section } }
-        return true
+        scheduled { thread in
+            scheduler.step(thread, "grace period begins")
+            let readers = scheduler.threads.filter { $0.readDepth > 0 }.map { (thread: $0, section: $0.readSections) }
+            scheduler.wait(thread, "grace period") { readers.allSatisfy { $0.thread.readSections != $0.section } }
+        }
     }
 
     // MARK: What no thread may use any more
