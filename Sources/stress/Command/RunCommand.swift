@@ -117,7 +117,7 @@ struct RunCommand: ParsableCommand {
         let progress = ProgressLine(plan.host, total: iterations == nil ? plan.duration : .zero)
         let exit = Runner(plan: plan, progress: progress, recorder: recorder).run().exit
         print(RunReport.text(recorder.write(ending: exit)))
-        if !plan.perturbations.isDisjoint(with: .faults) { print("stress: faults: \(Faults.Count.shared.text)") }
+        if !plan.perturbations.isDisjoint(with: .faults) { print("stress: faults: \(Faults.Count.text)") }
         print("stress: \(exit), seed \(seed)")
         fflush(nil)
         throw exit

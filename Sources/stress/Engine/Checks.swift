@@ -2,14 +2,23 @@
 
 import Glibc
 
-// Checks in the form in which scenarios write them: the condition, the invariant, and the message
-// if the condition does not hold.
+/// Receives the results of checks. Scenarios write a check as the condition, the invariant, and the
+/// message if the condition does not hold.
+protocol Checker {
+    /// The type of an invariant's name.
+    associatedtype Name
 
-extension Worker {
+    func check(_ holds: Bool, _ invariant: Name, _ message: @autoclosure () -> String)
+}
+
+extension Worker: Checker {}
+extension Round: Checker {}
+extension Violations: Checker {}
+extension OrderedWitness: Checker {}
+
+extension Checker {
     @inline(__always)
-    func check(_ holds: Bool, _ invariant: StaticString, message: () -> String) {
-        check(holds, invariant, message())
-    }
+    func check(_ holds: Bool, _ invariant: Name, message: () -> String) { check(holds, invariant, message()) }
 
     /// Checks that two values are equal.
     ///
@@ -19,30 +28,23 @@ extension Worker {
         _ name: @autoclosure () -> String,
         _ value: Value,
         is expected: Value,
-        _ invariant: StaticString
+        _ invariant: Name
     ) {
         check(value == expected, invariant, "\(name()) is \(value), not \(expected)")
     }
+}
 
-    /// Waits while a mailbox without a bound has too many pending events.
-    func holdBack(_ token: ObservationToken) {
-        while token.deliveryCounts!.pending > 1_000, !round.isOver { usleep(100) }
+extension Worker {
+    /// Waits while a mailbox without a bound has too many pending events, so that memory does not
+    /// grow without end.
+    ///
+    /// - Parameter isHeld: Returns whether the observer waits for changes.
+    func holdBack(_ token: ObservationToken, unless isHeld: () -> Bool = { false }) {
+        while token.deliveryCounts!.pending > 1_000, !isHeld(), !round.isOver { usleep(100) }
     }
 }
 
 extension Round {
-    func check(_ holds: Bool, _ invariant: String, message: () -> String) { check(holds, invariant, message()) }
-
-    /// Checks that two values are equal.
-    func check<Value: Equatable>(
-        _ name: @autoclosure () -> String,
-        _ value: Value,
-        is expected: Value,
-        _ invariant: String
-    ) {
-        check(value == expected, invariant, "\(name()) is \(value), not \(expected)")
-    }
-
     /// Checks at rest that changes are a chain. The versions 1, 2, 3, … occur once each. Each
     /// change begins with the value with which the one before ended. The last one has the present
     /// value.
@@ -77,11 +79,6 @@ extension Violations {
     /// share would order them.
     @inline(__always)
     func check(_ holds: Bool, _ invariant: StaticString, _ message: @autoclosure () -> String) {
-        if !holds { report(invariant.description, message()) }
-    }
-
-    @inline(__always)
-    func check(_ holds: Bool, _ invariant: StaticString, message: () -> String) {
         if !holds { report(invariant.description, message()) }
     }
 }

@@ -23,11 +23,9 @@ extension Worker {
     /// for that. Records the duration if there is a bound. (P14)
     func awaitDestruction(_ probe: ProbeReference, _ invariant: StaticString, _ bound: TimedBound? = nil) {
         let isDestroyed = wait(bound) { probe.destroyed != 0 }
-        check(
-            isDestroyed && probe.destroyed == 1,
-            invariant,
+        check(isDestroyed && probe.destroyed == 1, invariant) {
             "destroyed \(probe.destroyed) times ten seconds after the end"
-        )
+        }
     }
 }
 
@@ -132,23 +130,25 @@ final class EndRecord: Sendable {
     /// source then cannot be the reason of its end.
     func noteCancellation() { isCancelledAlive.store(true, ordering: .relaxed) }
 
-    fileprivate func check(_ round: Round) {
+    /// Checks at rest that the end was delivered once to each listener, for a possible reason, and
+    /// that no callback came afterwards. (P12)
+    ///
+    /// - Returns: The reason; nil if the end was delivered to no listener.
+    @discardableResult
+    func check(_ round: Round, endLast: String = "P12.end-last") -> ObservationEnd? {
         let (ends, listeners) = (ends.load(ordering: .acquiring), listeners.value)
         round.check(ends == listeners, "P12.end-once", "\(listeners) bodies of onEnd were called \(ends) times")
         let reason = ObservationEnd(rawValue: reason.load(ordering: .relaxed))
         let text = String(describing: reason)
-        round.check(
-            reason == .sourceDeleted || reason == .cancelled || listeners == 0,
-            "P12.reason",
+        round.check(reason == .sourceDeleted || reason == .cancelled || listeners == 0, "P12.reason") {
             "ended with \(text)"
-        )
-        round.check(
-            reason == .cancelled || !isCancelledAlive.load(ordering: .relaxed),
-            "P12.reason",
+        }
+        round.check(reason == .cancelled || !isCancelledAlive.load(ordering: .relaxed), "P12.reason") {
             "cancelled while its source was alive, ended with \(text)"
-        )
+        }
         let after = callsAfter.value
-        round.check(after == 0, "P12.end-last", "received \(after) changes after the end")
+        round.check(after == 0, endLast, "received \(after) changes after the end")
+        return reason
     }
 }
 

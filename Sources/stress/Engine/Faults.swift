@@ -13,24 +13,15 @@ final class Faults: RoundFaults {
     static let invariants = ["P9.barrier-repeated", "P18.child-reads"]
 
     /// Counts the faults of this process. A run without a fault shows nothing about faults.
-    struct Count: ~Copyable {
-        static let shared = Count()
+    enum Count {
+        fileprivate static let (forks, refusals) = (Tally(), Tally())
+        fileprivate static let (lateBarriers, failedBarriers) = (Tally(), Tally())
+        fileprivate static let (slowDeinits, stuckDeinits) = (Tally(), Tally())
 
-        fileprivate let forks = Atomic<Int>(0)
-        fileprivate let refusals = Atomic<Int>(0)
-        fileprivate let lateBarriers = Atomic<Int>(0)
-        fileprivate let failedBarriers = Atomic<Int>(0)
-        fileprivate let slowDeinits = Atomic<Int>(0)
-        fileprivate let stuckDeinits = Atomic<Int>(0)
-
-        private init() {}
-
-        // Relaxed, all: statistics.
-        var text: String {
+        static var text: String {
             """
-            \(forks.load(ordering: .relaxed)) forks, \(refusals.load(ordering: .relaxed)) threads refused, \
-            \(lateBarriers.load(ordering: .relaxed)) late barriers, \(failedBarriers.load(ordering: .relaxed)) failed, \
-            \(slowDeinits.load(ordering: .relaxed)) slow deinits, \(stuckDeinits.load(ordering: .relaxed)) stuck
+            \(forks.value) forks, \(refusals.value) threads refused, \(lateBarriers.value) late barriers, \
+            \(failedBarriers.value) failed, \(slowDeinits.value) slow deinits, \(stuckDeinits.value) stuck
             """
         }
     }
@@ -108,7 +99,7 @@ final class Faults: RoundFaults {
             guard kinds.contains(.lateBarrier) else { return }
             let dice = nanoseconds() >> 8
             guard dice % 8 == 0 else { return }
-            Count.shared.lateBarriers.add(1, ordering: .relaxed)
+            Count.lateBarriers.increment()
             usleep(200 + UInt32(dice % 3_000))
         } else if point.isSame(as: "destroy.item") {
             delayDeinit(kinds)
@@ -120,17 +111,14 @@ final class Faults: RoundFaults {
     private func delayDeinit(_ kinds: PerturbationKinds) {
         if kinds.contains(.stuckDeinit) {
             let now = nanoseconds()
-            let first = release.compareExchange(
-                expected: 0,
-                desired: now + patience.load(ordering: .relaxed),
-                ordering: .relaxed
-            )
-            let end = first.exchanged ? now + patience.load(ordering: .relaxed) : first.original
+            let planned = now + patience.load(ordering: .relaxed)
+            let first = release.compareExchange(expected: 0, desired: planned, ordering: .relaxed)
+            let end = first.exchanged ? planned : first.original
             guard now < end else { return }
-            Count.shared.stuckDeinits.add(1, ordering: .relaxed)
+            Count.stuckDeinits.increment()
             while nanoseconds() < end, !isAtRest.load(ordering: .relaxed) { usleep(2_000) }
         } else if kinds.contains(.slowDeinit) {
-            Count.shared.slowDeinits.add(1, ordering: .relaxed)
+            Count.slowDeinits.increment()
             usleep(2_000)
         }
     }
@@ -139,7 +127,7 @@ final class Faults: RoundFaults {
     /// sometimes several in a row.
     func refusesThread() -> Bool {
         guard kinds.contains(.noThread), nanoseconds() >> 6 & 3 != 0 else { return false }
-        Count.shared.refusals.add(1, ordering: .relaxed)
+        Count.refusals.increment()
         return true
     }
 
@@ -158,7 +146,7 @@ final class Faults: RoundFaults {
             if dice / 4 % 2 == 0 { error = ENOMEM } else { error = EPERM }
             isUnregistered.store(error == EPERM, ordering: .relaxed)
         }
-        if error != 0 { Count.shared.failedBarriers.add(1, ordering: .relaxed) }
+        if error != 0 { Count.failedBarriers.increment() }
         failedCall.isSet = error != 0
         return error
     }
@@ -172,7 +160,7 @@ final class Faults: RoundFaults {
         guard now >= next, nextFork.compareExchange(expected: next, desired: .max, ordering: .relaxed).exchanged
         else { return false }
         let end = ChildProcess.fork { values.areRight }
-        Count.shared.forks.add(1, ordering: .relaxed)
+        Count.forks.increment()
         if end != .succeeded {
             violations.withLock { $0 }?.report("P18.child-reads", "a child that reads has \(end)")
         }

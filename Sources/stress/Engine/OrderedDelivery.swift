@@ -6,6 +6,10 @@ import Dispatch
 enum OrderedDelivery: Sendable {
     case stage(Stage)
     case actor(Listener)
+    /// The library's own serialising actor.
+    case observationActor(ObservationActor)
+    /// A closure in the code of an actor. The closure does not use the actor.
+    case codeOf(Stage)
     /// A closure that declares its isolation itself.
     case isolated
     case serial
@@ -43,6 +47,13 @@ enum OrderedDelivery: Sendable {
                 $0.preconditionIsolated()
                 body(Arrival(change: $1))
             }
+        case .observationActor(let actor):
+            source.observe(options: options, delivery: .actor(actor, buffering: buffering)) { [weak actor] in
+                actor?.preconditionIsolated()
+                body(Arrival(change: $0))
+            }
+        case .codeOf(let stage):
+            AwaitedTask { await stage.observe(source, options, buffering, body) }.result()
         case .isolated:
             source.observeIsolated(options: options, buffering: buffering) { @GlobalListener in
                 GlobalListener.shared.preconditionIsolated()
@@ -70,6 +81,43 @@ enum OrderedDelivery: Sendable {
         handsOut
             ? source.observe(options: options, delivery: delivery) { body(Arrival(change: $0, handle: $1)) }
             : source.observe(options: options, delivery: delivery) { body(Arrival(change: $0)) }
+    }
+}
+
+extension OrderedDelivery {
+    /// Observes a source, and checks the changes as they arrive, and whether the callback runs in
+    /// the right place. Any thread.
+    ///
+    /// - Parameters:
+    ///   - name: The observer's name in messages.
+    ///   - body: The rest of the callback.
+    func follow<Source: ObservableProperty>(
+        _ source: Source,
+        _ name: String,
+        _ round: Round,
+        options: ObservationOptions = [],
+        buffering: Buffering = .unbounded,
+        _ body: @escaping @Sendable (Change<Source.Value>, OrderedWitness) -> Void = { _, _ in }
+    ) -> Follower where Source.Value: Distinct {
+        let witness = OrderedWitness(name, round, buffering, beginsWithInitial: options.contains(.initial))
+        let token = observe(source, options: options, buffering: buffering) { arrival in
+            witness.check(arrival.isThere, "P2.isolated", "called elsewhere")
+            witness.receive(arrival.change) { body(arrival.change, witness) }
+        }
+        return Follower(witness, token)
+    }
+}
+
+extension Stage {
+    fileprivate func observe<Source: ObservableProperty>(
+        _ source: Source,
+        _ options: ObservationOptions,
+        _ buffering: Buffering,
+        _ body: @escaping @Sendable (OrderedDelivery.Arrival<Source.Value>) -> Void
+    ) -> ObservationToken {
+        source.observeIsolated(options: options, buffering: buffering) { [executor] change in
+            body(OrderedDelivery.Arrival(change: change, isThere: executor.isCurrent))
+        }
     }
 }
 

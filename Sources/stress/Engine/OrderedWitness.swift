@@ -10,8 +10,6 @@ final class OrderedWitness: @unchecked Sendable {
     /// The last change that was received. Read it at rest, after `received`.
     private(set) var last: Received?
     private(set) var checks: UInt64 = 0
-    /// The number of events that came after others had been left out.
-    private(set) var gaps: UInt64 = 0
 
     /// The number of events whose callback has returned. Release: pairs with the acquire in
     /// `settle`.
@@ -75,15 +73,9 @@ final class OrderedWitness: @unchecked Sendable {
         }
     }
 
-    /// Checks a change as it arrives, and whether the callback runs in the right place.
+    /// Checks a change. The callback passes its own argument.
     ///
     /// - Parameter body: The rest of the callback.
-    func receive<Value: Distinct>(_ arrival: OrderedDelivery.Arrival<Value>, _ body: () -> Void = {}) {
-        check(arrival.isThere, "P2.isolated", "called elsewhere")
-        receive(arrival.change, body)
-    }
-
-    /// Checks a change. The callback passes its own argument.
     func receive<Value: Distinct>(_ change: Change<Value>, _ body: () -> Void = {}) {
         receive(.init(change, \.serial), body)
     }
@@ -106,23 +98,18 @@ final class OrderedWitness: @unchecked Sendable {
     private func checkPlace(of change: Received) {
         check(!isOver.load(ordering: .relaxed), "P12.end-last", "version \(change.version) after the end")
         guard let last else {
-            check(
-                (change.reason == .initial) == beginsWithInitial || mayLeaveOut,
-                "P4.initial-first",
+            check((change.reason == .initial) == beginsWithInitial || mayLeaveOut, "P4.initial-first") {
                 "began with \(change.reason), version \(change.version)"
-            )
+            }
             return
         }
         check(change.reason != .initial, "P4.initial-first", "the initial value after version \(last.version)")
         check(change.version > last.version, "P2.ordered", "version \(change.version) after \(last.version)")
         let isNext = change.version == last.version &+ 1
         check(isNext || mayLeaveOut, "P1.ordered-once", "version \(change.version) after \(last.version)")
-        check(
-            change.old == last.new || !isNext && keepsOwnOld,
-            "P2.ordered-chain",
+        check(change.old == last.new || !isNext && keepsOwnOld, "P2.ordered-chain") {
             "version \(change.version) has the old value \(text(change.old)), but \(last.new) was received last"
-        )
-        if !isNext { gaps &+= 1 }
+        }
     }
 
     func check(_ holds: Bool, _ invariant: StaticString, _ message: @autoclosure () -> String) {

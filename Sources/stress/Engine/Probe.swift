@@ -53,9 +53,6 @@ struct Probe: ~Copyable {
         unsafe pointer.pointee.serial.store(serial, ordering: .relaxed)
     }
 
-    /// Makes an object that a closure captures. Its deinit marks the probe.
-    func capture() -> Capture { Capture(self) }
-
     var serial: UInt64 { unsafe pointer.pointee.serial.load(ordering: .relaxed) }
     var destroyed: Int { unsafe pointer.pointee.destroyed.load(ordering: .acquiring) }
     var isDead: Bool { unsafe pointer.pointee.isDead.load(ordering: .relaxed) }

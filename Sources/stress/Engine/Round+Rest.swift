@@ -11,17 +11,13 @@ extension Round {
         if outcome == .timedOut { WaitInVain.note(20_000_000_000) }
         check(outcome == .finished, "P16.backlog-drains", "drain ended with \(outcome); \(now)")
         check(now.backlog == 0, "P16.backlog-drains", "\(now.backlog) items are not reclaimed at rest")
-        check(
-            now.liveObservers == before + liveObservers,
-            "P14.nothing-left",
+        check(now.liveObservers == before + liveObservers, "P14.nothing-left") {
             "\(now.liveObservers - before) observations are live at rest, \(liveObservers) expected"
-        )
+        }
         #if INSTRUMENTED
-        check(
-            Instrumentation.walksOnFreedTables == 0,
-            "memory.table-in-use",
+        check(Instrumentation.walksOnFreedTables == 0, "memory.table-in-use") {
             "\(Instrumentation.walksOnFreedTables) walks ended on a freed table"
-        )
+        }
         #endif
     }
 

@@ -19,11 +19,9 @@ struct StableObservers: Sendable {
     }
 
     func check(_ pass: PassRecord, _ worker: Worker) {
-        worker.check(
-            pass.stableCalls == count && pass.stableSum == count * (count + 1) / 2,
-            "P1.exactly-once",
+        worker.check(pass.stableCalls == count && pass.stableSum == count * (count + 1) / 2, "P1.exactly-once") {
             "\(count) standing observers were called \(pass.stableCalls) times, sum of their numbers \(pass.stableSum)"
-        )
+        }
     }
 
     /// Checks at rest that no other observer is left. (P1)

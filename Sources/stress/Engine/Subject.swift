@@ -72,11 +72,9 @@ extension Worker {
         record("cancelAndWait", nanoseconds: nanoseconds() - start)
         subject.probe.markDead()
         check(outcome == .finished, "P9.outcome", "cancelAndWait outside callbacks returned \(outcome)")
-        check(
-            subject.probe.destroyed == 1,
-            "P9.closure-destroyed",
+        check(subject.probe.destroyed == 1, "P9.closure-destroyed") {
             "the closure was destroyed \(subject.probe.destroyed) times at the return"
-        )
+        }
         check(!subject.token.isActive, "P9.inactive", "the token is active after cancelAndWait")
     }
 }
@@ -120,11 +118,9 @@ extension Worker {
         pass.calls += 1
         if pass.watched == probe.serial { pass.watchedCalls += 1 }
         if !pass.mustNotCall.isEmpty {
-            check(
-                !pass.mustNotCall.contains(probe.serial),
-                "P6.not-in-this-pass",
+            check(!pass.mustNotCall.contains(probe.serial), "P6.not-in-this-pass") {
                 "an observer that this pass has registered or cancelled is called in it"
-            )
+            }
         }
     }
 }

@@ -11,8 +11,8 @@ extension Scenario {
             "several paths change while a value is made of them: one call at a time, the last with the last values",
         invariants: [
             "P3.combination", "P2.combined-versions", "P2.combined-order", "P4.initial-first",
-            "P5.no-lock-around-user-code", "P14.nothing-left", "P16.backlog-drains",
-        ],
+            "P5.no-lock-around-user-code",
+        ] + checkedAtRest,
         windows: ["a writer left its change to another", "the observation began under writers"],
         leastThreads: 2
     ) { round in

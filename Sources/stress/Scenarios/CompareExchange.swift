@@ -9,8 +9,7 @@ extension Scenario {
         summary: "counters by compareExchange, and values handed on by exchange: none is lost",
         invariants: [
             "P2.no-lost-update", "P2.each-value-once", "P5.no-lock-around-user-code", "P5.deferred-in-comparison",
-            "P16.backlog-drains", "P14.nothing-left",
-        ],
+        ] + checkedAtRest,
         windows: ["a comparison was repeated or failed", "a value was handed on"]
     ) { round in
         let counter = Observed<UInt64>(0)

@@ -6,10 +6,7 @@ extension Scenario {
     static let mutualCancellation = Scenario(
         name: "mutual-cancellation",
         summary: "two callbacks that cancelAndWait each other, while others wait for both",
-        invariants: [
-            "P9.deferred-in-callback", "P9.outcome", "P9.closure-destroyed", "P9.inactive", "P9.nothing-after-wait",
-            "P14.not-while-called", "P14.nothing-left", "P16.backlog-drains", "P5.no-lock-around-user-code",
-        ],
+        invariants: ["P9.deferred-in-callback"] + checkedInCallbacks + checkedByWaits + checkedAtRest,
         windows: ["both callbacks at once", "waited for from outside meanwhile"],
         leastThreads: 3
     ) { round in

@@ -10,8 +10,8 @@ extension Scenario {
         summary: "the last reference to a path's root goes while its steps are replaced and its end changes",
         invariants: [
             "P1.received-before-the-end", "P12.path-end-last", "P12.end-once", "P12.reason", "P9.silent-path",
-            "P5.no-lock-around-user-code", "P14.nothing-left", "P16.backlog-drains",
-        ],
+            "P5.no-lock-around-user-code",
+        ] + checkedAtRest,
         windows: [
             "died with observers", "cancelled before the end", "an end outlived its root",
             "waited for a path's callbacks",
@@ -80,7 +80,7 @@ private final class PathSource: Sendable {
                 checkUserCode("callback")
                 record.note(change)
             }
-            token.onEnd { end in record.note(end) }
+            record.end.listen(to: token)
             return (record, token)
         }
         kept.withLock { $0 = made }
@@ -90,43 +90,32 @@ private final class PathSource: Sendable {
 
 /// Counts the changes of the path's last property that an observer has received.
 private final class PathRecord: Sendable {
+    let end = EndRecord()
     private let received = Tally()
     private let highest = Atomic<UInt64>(0)
     private let isSilent = Atomic<Bool>(false)
-    /// Count the changes received after `silence()`, and after the end.
-    private let (late, after) = (Tally(), Tally())
-    private let ends = Atomic<Int>(0)
-    private let reason = Atomic<UInt32>(.max)
+    /// Counts the changes received after `silence()`.
+    private let late = Tally()
 
     /// Records that no callback is running, and that none may begin.
     func silence() { isSilent.store(true, ordering: .releasing) }
 
     func note<Value>(_ change: Change<Value>) {
         if isSilent.load(ordering: .acquiring) { late.increment() }
-        if ends.load(ordering: .acquiring) > 0 { after.increment() }
+        end.noteCall()
         guard change.reason != .prior else { return }
         received.increment()
         highest.max(change.version, ordering: .relaxed)
-    }
-
-    func note(_ end: ObservationEnd) {
-        checkUserCode("onEnd body")
-        reason.store(end.rawValue, ordering: .relaxed)
-        ends.add(1, ordering: .releasing)
     }
 
     /// Checks at rest that the observation ended once. If the root's death ended it, the observer
     /// must have received every version up to its last one before.
     func check(_ round: Round) {
         guard round.violations.isEmpty else { return }
-        round.check("the number of ends", ends.load(ordering: .acquiring), is: 1, "P12.end-once")
-        let reason = ObservationEnd(rawValue: reason.load(ordering: .relaxed))
-        round.check(reason == .sourceDeleted || reason == .cancelled, "P12.reason", "\(String(describing: reason))")
-        if reason == .sourceDeleted {
+        if end.check(round, endLast: "P12.path-end-last") == .sourceDeleted {
             let highest = highest.load(ordering: .relaxed)
             round.check("the number of changes received", received.value, is: highest, "P1.received-before-the-end")
         }
         round.check("the number of calls after cancelAndWait", late.value, is: 0, "P9.silent-path")
-        round.check("the number of changes after the root's end", after.value, is: 0, "P12.path-end-last")
     }
 }

@@ -23,7 +23,9 @@ final class PathMiddle: ConcurrentObservable {
 final class PathEnd: ConcurrentObservable {
     let number: Observed<UInt64>
 
-    init(_ number: UInt64) { self.number = Observed(number) }
+    init(_ number: Observed<UInt64>) { self.number = number }
+
+    convenience init(_ number: UInt64) { self.init(Observed(number)) }
 }
 
 /// A referent of weak properties.

@@ -6,11 +6,8 @@ extension Scenario {
     static let propertyDeath = Scenario(
         name: "property-death",
         summary: "the last reference to a property goes while others change it, register and cancel",
-        invariants: [
-            "P12.end-last", "P12.end-once", "P12.reason", "P14.destroyed-once", "P14.value-destroyed",
-            "P14.not-while-called", "P14.nothing-left", "P16.backlog-drains", "P5.no-lock-around-user-code",
-            "P9.nothing-after-wait",
-        ],
+        invariants: ["P12.end-last", "P12.end-once", "P12.reason", "P14.destroyed-once", "P14.value-destroyed"]
+            + checkedInCallbacks + checkedAtRest,
         windows: ["died with observers", "cancelled before the end", "dropped in a callback"],
         leastThreads: 3
     ) { round in

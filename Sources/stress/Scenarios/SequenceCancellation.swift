@@ -16,8 +16,8 @@ extension Scenario {
             "P2.ordered-chain", "P2.stays-on-its-actor", "P4.initial-first", "P5.no-lock-around-user-code",
             "P5.deferred-in-deinit", "P5.not-by-the-canceller", "P8.cancelled-task-goes-on",
             "P8.iterator-leaves-nothing", "P8.removed-iterator-is-silent", "P12.finishes-once",
-            "P12.finishes-at-the-end", "P14.nothing-left", "P16.backlog-drains",
-        ],
+            "P12.finishes-at-the-end",
+        ] + checkedAtRest,
         windows: [
             "cancelled while it waited", "cancelled with changes left", "dropped its iterator with changes left",
             "the source died while a task waited", "the source died before a task had received all",
@@ -263,12 +263,11 @@ private func checkDestructionOfRest(_ round: Round) {
     guard round.violations.isEmpty else { return }
     let property = Observed(TrackedValue(serial: 0))
     let other = Observed(0)
-    let outcomes = Guarded<[WaitOutcome]>([])
+    let outcomes = Record<WaitOutcome>()
     var iterator: ObservationSequence<TrackedValue>.AsyncIterator? = property.values().makeAsyncIterator()
     property.value = TrackedValue(serial: 1) {
         let token = other.observe { _ in }
-        let outcome = token.cancelAndWaitBlocking()
-        outcomes.withLock { $0.append(outcome) }
+        outcomes.note(token.cancelAndWaitBlocking())
     }
     property.value = TrackedValue(serial: 2)
     // Afterwards only the iterator has the value.
@@ -276,8 +275,7 @@ private func checkDestructionOfRest(_ round: Round) {
     withExtendedLifetime(iterator) {}
     iterator = nil
     round.drain()
-    let found = outcomes.withLock { $0 }
-    round.check(found == [.deferred], "P5.deferred-in-deinit", "cancelAndWait in the deinit returned \(found)")
+    round.check("the list of waits in the deinit", outcomes.all, is: [.deferred], "P5.deferred-in-deinit")
 }
 
 /// Checks that the thread that cancels a task does not destroy the values that its iterator has

@@ -12,9 +12,8 @@ extension Scenario {
             "a callback blocks throughout; others on its registry and elsewhere are cancelled, waited for, destroyed",
         invariants: [
             "P7.others-are-waited-for", "P7.others-are-destroyed", "P7.memory", "P7.diagnosed", "P9.outcome",
-            "P9.closure-destroyed", "P9.nothing-after-wait", "P14.not-while-called", "P14.nothing-left",
-            "P16.backlog-bounded", "P16.backlog-drains", "P5.no-lock-around-user-code", "memory.table-in-use",
-        ],
+            "P9.closure-destroyed", "P16.backlog-bounded", "memory.table-in-use",
+        ] + checkedInCallbacks + checkedAtRest,
         windows: [
             "waited beside a stuck callback", "destroyed beside a stuck callback",
             "table replaced under a stuck callback", "P7.others-are-waited-for was judged",

@@ -43,11 +43,9 @@ final class CycleThroughPath: Sendable {
 
     /// Checks the value that a change has replaced.
     private static func check(_ old: UInt64, _ new: UInt64) {
-        Worker.current?.check(
-            new % 64 == 0 || old == new - 2,
-            "P3.no-echo",
+        Worker.current?.check(new % 64 == 0 || old == new - 2, "P3.no-echo") {
             "\(new) has come round to \(old), which another thread has set"
-        )
+        }
     }
 
     /// Checks the values that have come round. All setters must have returned.

@@ -10,8 +10,7 @@ extension Scenario {
         invariants: [
             "P5.no-lock-around-user-code", "P5.not-on-another-writer", "P5.not-on-the-reclamation-thread",
             "P5.deferred-in-deinit", "P2.whole-value", "P14.not-while-read", "P14.value-destroyed", "P14.prompt",
-            "P14.nothing-left", "P16.backlog-drains",
-        ],
+        ] + checkedAtRest,
         windows: [
             "deinit that re-enters", "deinit that blocks", "borrowed while it was replaced", "P14.prompt was judged",
         ],
@@ -73,11 +72,9 @@ private func reenter(_ round: Round, _ property: Observed<TrackedValue>) {
     let outcome = token.cancelAndWaitBlocking()
     guard Worker.current == nil else { return }
     round.check(outcome == .deferred, "P5.deferred-in-deinit", "cancelAndWait in a deinit returned \(outcome)")
-    round.check(
-        Line.first(of: "/proc/thread-self/comm") != "observe-reclaim\n",
-        "P5.not-on-the-reclamation-thread",
+    round.check(Line.first(of: "/proc/thread-self/comm") != "observe-reclaim\n", "P5.not-on-the-reclamation-thread") {
         "the thread that waits for grace periods destroys a value"
-    )
+    }
 }
 
 extension Worker {

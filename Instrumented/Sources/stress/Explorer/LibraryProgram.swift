@@ -100,7 +100,7 @@ struct LibraryProgram: Sendable {
 }
 
 /// The objects of a program's run, and the promises that they must keep.
-protocol ProgramPart: AnyObject {
+protocol ProgramPart: AnyObject, Checker where Name == String {
     var backend: LibraryBackend { get }
 }
 
@@ -109,10 +109,6 @@ extension ProgramPart {
     func step(_ name: StaticString) { backend.userStep(name) }
 
     func check(_ holds: Bool, _ invariant: String, _ message: @autoclosure () -> String) {
-        if !holds { backend.scheduler.fail(invariant, message()) }
-    }
-
-    func check(_ holds: Bool, _ invariant: String, message: () -> String) {
         if !holds { backend.scheduler.fail(invariant, message()) }
     }
 
