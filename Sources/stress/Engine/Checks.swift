@@ -6,7 +6,7 @@ import Glibc
 /// message if the condition does not hold.
 protocol Checker {
     /// The type of an invariant's name.
-    associatedtype Name
+    associatedtype Name: ExpressibleByStringLiteral
 
     func check(_ holds: Bool, _ invariant: Name, _ message: @autoclosure () -> String)
 }

@@ -29,7 +29,25 @@ extension Worker {
     }
 }
 
+extension Checker {
+    /// Checks a wait for the end of an observation, outside callbacks. (P9)
+    func checkWait(for subject: Subject, _ outcome: WaitOutcome, destroyed: Name = "P9.closure-destroyed") {
+        check(outcome == .finished, "P9.outcome", "cancelAndWait outside callbacks returned \(outcome)")
+        let count = subject.probe.destroyed
+        check(count == 1, destroyed, "the closure was destroyed \(count) times at the return")
+        check(!subject.token.isActive, "P9.inactive", "the token is active after cancelAndWait")
+    }
+}
+
 extension Subject {
+    /// Ends the observation and waits. Only outside callbacks, because a callback would not wait.
+    /// Other threads may end it at the same time.
+    func end() {
+        probe.markEnding()
+        token.cancelAndWaitBlocking()
+        probe.markDead()
+    }
+
     /// Ends the observation from a task. (P9)
     ///
     /// - Returns: The outcome of the wait, and how often the closure had been destroyed when the
@@ -45,12 +63,8 @@ extension Subject {
 extension Round {
     /// Ends at rest an observation that may have ended already, and checks that nothing is left of
     /// it. (P9)
-    func finish(_ subject: Subject, destroyed invariant: String = "P9.closure-destroyed") {
-        let outcome = subject.token.cancelAndWaitBlocking()
-        check(outcome == .finished, "P9.outcome", "cancelAndWait outside callbacks returned \(outcome)")
-        let destroyed = subject.probe.destroyed
-        check(destroyed == 1, invariant, "the closure was destroyed \(destroyed) times at the return")
-        check(!subject.token.isActive, "P9.inactive", "the token is active after cancelAndWait")
+    func finish(_ subject: Subject, destroyed: String = "P9.closure-destroyed") {
+        checkWait(for: subject, subject.token.cancelAndWaitBlocking(), destroyed: destroyed)
     }
 
     /// Waits at rest until `condition` holds. The invariant is violated if it does not, and

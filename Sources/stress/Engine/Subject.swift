@@ -71,18 +71,14 @@ extension Worker {
         waitsFor = nil
         record("cancelAndWait", nanoseconds: nanoseconds() - start)
         subject.probe.markDead()
-        check(outcome == .finished, "P9.outcome", "cancelAndWait outside callbacks returned \(outcome)")
-        check(subject.probe.destroyed == 1, "P9.closure-destroyed") {
-            "the closure was destroyed \(subject.probe.destroyed) times at the return"
-        }
-        check(!subject.token.isActive, "P9.inactive", "the token is active after cancelAndWait")
+        checkWait(for: subject, outcome)
     }
 }
 
 /// Runs the body of a callback between the checks that every callback under test makes. (P5, P9,
 /// P14)
 @inline(__always)
-func guarded(_ probe: ProbeReference, _ body: (Worker?) -> Void) {
+private func guarded(_ probe: ProbeReference, _ body: (Worker?) -> Void) {
     checkUserCode("callback")
     let worker = Worker.current
     checkCallable(probe, "begins", worker)

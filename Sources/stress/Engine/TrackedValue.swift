@@ -24,7 +24,7 @@ struct TrackedValue: Sendable {
     var isWhole: Bool { complement == ~serial && seal == serial &* 0x9E37_79B9_7F4A_7C15 && probe.serial == serial }
 }
 
-extension Worker {
+extension Checker {
     /// Checks a value that a reader has borrowed or copied.
     func check(_ value: borrowing TrackedValue, _ moment: StaticString) {
         check(value.isWhole, "P2.whole-value", "a value is made of parts \(moment)")

@@ -75,8 +75,8 @@ private struct FloodListener: Sendable {
         let options: ObservationOptions = hasInitial ? .initial : []
         let name = "\(buffering)"
         follower = delivery.follow(property, name, round, options: options, buffering: buffering) { change, witness in
-            witness.check(change.old)
-            witness.check(change.new)
+            if let old = change.old { witness.check(old, "while a callback uses it as the old value") }
+            witness.check(change.new, "while a callback uses it")
             // It is slow sometimes, so that other changes arrive.
             if change.version & 63 == 0 { usleep(100) }
         }
@@ -138,14 +138,6 @@ private struct FloodListener: Sendable {
 extension Stage {
     /// An actor that exists as long as the process.
     fileprivate static let forFloods = Stage()
-}
-
-extension OrderedWitness {
-    fileprivate func check(_ value: TrackedValue?) {
-        guard let value else { return }
-        check(value.isWhole, "P2.whole-value", "a value is made of parts")
-        check(value.probe.destroyed == 0, "P14.not-while-read", "a value is destroyed while a callback uses it")
-    }
 }
 
 // MARK: - To the letter

@@ -77,9 +77,7 @@ extension Worker {
     /// Cancels an observation or waits for its end. Other threads may do so at the same time.
     fileprivate func endNow(_ subject: Subject) {
         guard generator.oneIn(4) else { return cancel(subject) }
-        subject.probe.markEnding()
         begin("cancelAndWait")
-        subject.token.cancelAndWaitBlocking()
-        subject.probe.markDead()
+        subject.end()
     }
 }

@@ -70,11 +70,7 @@ private final class Ring: @unchecked Sendable {
             guard let registry else { break }
             worker.pass(registry)
         }
-        for subject in subjects {
-            subject.probe.markEnding()
-            subject.token.cancelAndWaitBlocking()
-            subject.probe.markDead()
-        }
+        for subject in subjects { subject.end() }
     }
 
     private func interfere(_ worker: Worker, from position: Int) {

@@ -172,27 +172,23 @@ extension Worker {
         _ diaries: Diaries
     ) {
         begin("observe")
-        let probe = ProbeReference.make(serial: uniqueSerial())
-        let capture = Capture(probe)
-        let token = property.observe(options: .initial) { change in
-            guarded(probe) { worker in
-                worker?.checkAlive(change.old.flatMap(\.self), "as the old value")
-                worker?.checkAlive(change.new, "as the new one")
-                guard let worker, worker.depth < 3 else { return }
-                if worker.generator.oneIn(4) { _ = owner.exchange(nil) }
-                if worker.generator.oneIn(8) { worker.set(property, index, to: owner.content, diaries) }
+        let subject = Subject(serial: uniqueSerial()) { call in
+            property.observe(options: .initial) { change in
+                call { worker in
+                    worker?.checkAlive(change.old.flatMap(\.self), "as the old value")
+                    worker?.checkAlive(change.new, "as the new one")
+                    guard let worker, worker.depth < 3 else { return }
+                    if worker.generator.oneIn(4) { _ = owner.exchange(nil) }
+                    if worker.generator.oneIn(8) { worker.set(property, index, to: owner.content, diaries) }
+                }
             }
-            withExtendedLifetime(capture) {}
         }
         for _ in 0..<4 {
             let referent = Mortal(serial: uniqueSerial(), diaries)
             set(property, index, to: referent, diaries)
             if generator.oneIn(2) { _ = owner.exchange(referent) }
         }
-        probe.markEnding()
-        guard generator.oneIn(2) else { return token.cancel() }
-        token.cancelAndWaitBlocking()
-        probe.markDead()
+        if generator.oneIn(2) { cancel(subject) } else { subject.end() }
     }
 
     /// Makes a property die before its referent. Checks that the observation has ended. At rest the
