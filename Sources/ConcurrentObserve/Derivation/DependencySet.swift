@@ -98,21 +98,17 @@ internal final class DependencySet: ManagedBuffer<DependencySet.Header, UInt64> 
         // settle().
         unsafe UnsafePointer<Atomic<UInt64>>(bitPattern: address).unsafelyUnwrapped.pointee.load(ordering: .acquiring)
     }
-
-    @inlinable @inline(__always)
-    static func atomic(_ memory: UnsafePointer<UInt64>, _ place: Int) -> UnsafePointer<Atomic<UInt64>> {
-        // Safe: the caller keeps the set; a word and an atomic word have the same layout.
-        unsafe UnsafeRawPointer(memory + place).assumingMemoryBound(to: Atomic<UInt64>.self)
-    }
 }
 
 /// A pointer to the words of a `DependencySet`. A thread reads the words without counting a
 /// reference.
 ///
 /// The derived value or the caller must keep the set alive.
-@safe internal struct DependencyWords: Equatable {
-    let memory: UnsafeMutablePointer<UInt64>
+@safe @usableFromInline
+internal struct DependencyWords: Equatable {
+    @usableFromInline let memory: UnsafeMutablePointer<UInt64>
 
+    @inlinable @inline(__always)
     init(_ memory: UnsafeMutablePointer<UInt64>) { unsafe self.memory = unsafe memory }
 
     /// The distance in bytes from the object to its words.
@@ -121,7 +117,7 @@ internal final class DependencySet: ManagedBuffer<DependencySet.Header, UInt64> 
     /// Represents no set. The caller must not read its words.
     static var none: DependencyWords { unsafe DependencyWords(UnsafeMutablePointer(bitPattern: 8).unsafelyUnwrapped) }
 
-    private typealias Place = DependencySet.Place
+    @usableFromInline typealias Place = DependencySet.Place
 
     /// The object that contains these words. This struct does not retain it.
     var object: DependencySet { unsafe Self.object(at: UInt(bitPattern: memory)).takeUnretainedValue() }
@@ -132,7 +128,7 @@ internal final class DependencySet: ManagedBuffer<DependencySet.Header, UInt64> 
         unsafe .fromOpaque(UnsafeRawPointer(bitPattern: address &- distance).unsafelyUnwrapped)
     }
 
-    var count: Int { Int(truncatingIfNeeded: unsafe memory[Place.counts] & 0xFFFF_FFFF) }
+    @inlinable var count: Int { Int(truncatingIfNeeded: unsafe memory[Place.counts] & 0xFFFF_FFFF) }
     var nodeCount: Int { Int(truncatingIfNeeded: unsafe memory[Place.counts] >> 32 & 0x1FFF_FFFF) }
     /// Whether the set has sources whose roots are not known.
     var hasOthers: Bool { unsafe memory[Place.counts] & Self.othersMark != 0 }
@@ -158,35 +154,54 @@ internal final class DependencySet: ManagedBuffer<DependencySet.Header, UInt64> 
     func nodeVersion(_ index: Int) -> UInt64 { word(Place.roots + 2 * count + index) }
     func otherVersion(_ index: Int) -> UInt64 { word(Place.roots + 2 * count + nodeCount + index) }
 
+    @usableFromInline
     static func == (left: DependencyWords, right: DependencyWords) -> Bool { unsafe left.memory == right.memory }
 }
 
 // MARK: - The evaluation
 
 extension DependencyWords {
+    /// Returns one of a set's words, for an atomic access.
+    @inlinable @inline(__always)
+    static func atomic(_ word: UnsafeMutablePointer<UInt64>) -> UnsafePointer<Atomic<UInt64>> {
+        // Safe: the caller keeps the set; a word and an atomic word have the same layout.
+        unsafe UnsafeRawPointer(word).assumingMemoryBound(to: Atomic<UInt64>.self)
+    }
+
     /// Loads the word at `place`. The word belongs to the evaluation that the caller has found only
     /// if the sequence is the same afterwards.
+    @inlinable @inline(__always)
     func word(_ place: Int) -> UInt64 {
         // Relaxed: the sequence and the fences order it.
-        unsafe DependencySet.atomic(memory, place).pointee.load(ordering: .relaxed)
+        unsafe Self.atomic(memory + place).pointee.load(ordering: .relaxed)
     }
 
     /// The sequence. It is odd while an evaluation is being stored, and while there is none.
+    @inlinable @inline(__always)
     var sequence: UInt64 {
         // Acquire: pairs with the release in store(_:).
-        unsafe DependencySet.atomic(memory, Place.sequence).pointee.load(ordering: .acquiring)
+        unsafe Self.atomic(memory + Place.sequence).pointee.load(ordering: .acquiring)
     }
 
     /// Whether the sequence is still `before`. If it is, all words that the caller has loaded since
     /// it loaded `before` belong to one evaluation. If the caller pinned the object that they
     /// reference before this call, that object is not retired.
+    @inlinable @inline(__always)
     func isStill(_ before: UInt64) -> Bool {
         // Acquire: pairs with the fence in beginStoring(). If a loaded word belongs to a later
         // evaluation, the sequence below is later, too.
         atomicMemoryFence(ordering: .acquiring)
         // Relaxed: ordered by the fence, and after a pin by the light barrier. The thread that
         // retires the referenced object stores the next sequence first.
-        return unsafe DependencySet.atomic(memory, Place.sequence).pointee.load(ordering: .relaxed) == before
+        return unsafe Self.atomic(memory + Place.sequence).pointee.load(ordering: .relaxed) == before
+    }
+
+    /// As `isStill(_:)`, without a fence. The caller must first pin the object that the words of
+    /// the result reference.
+    @inlinable @inline(__always)
+    func isPinned(_ before: UInt64) -> Bool {
+        // Relaxed: the light barrier of the pin orders it, as in ValueCell.isPinned(_:).
+        unsafe Self.atomic(memory + Place.sequence).pointee.load(ordering: .relaxed) == before
     }
 
     /// Replaces the evaluation: `body` stores the words of the new one. Returns the new sequence.
@@ -194,8 +209,8 @@ extension DependencyWords {
     func store(_ body: (DependencyWords) -> Void) -> UInt64 {
         let odd = beginStoring()
         body(self)
-        // Release: pairs with the acquires in `sequence` and in DerivationNode.look(firstOnly:).
-        unsafe DependencySet.atomic(memory, Place.sequence).pointee.store(odd &+ 1, ordering: .releasing)
+        // Release: pairs with the acquire in `sequence`.
+        unsafe Self.atomic(memory + Place.sequence).pointee.store(odd &+ 1, ordering: .releasing)
         return odd &+ 1
     }
 
@@ -204,12 +219,12 @@ extension DependencyWords {
     func clear() { _ = beginStoring() }
 
     private func beginStoring() -> UInt64 {
-        let atomic = unsafe DependencySet.atomic(memory, Place.sequence)
+        let sequence = unsafe Self.atomic(memory + Place.sequence)
         // Relaxed: the lock orders the changes.
-        let odd = unsafe atomic.pointee.load(ordering: .relaxed) | 1
-        unsafe atomic.pointee.store(odd, ordering: .relaxed)
+        let odd = unsafe sequence.pointee.load(ordering: .relaxed) | 1
+        unsafe sequence.pointee.store(odd, ordering: .relaxed)
         // Release: a reader that loads a word stored below finds the odd sequence, too; pairs with
-        // the fences in isStill(_:) and in DerivationNode.look(firstOnly:).
+        // the fence in isStill(_:).
         atomicMemoryFence(ordering: .releasing)
         return odd
     }
@@ -217,7 +232,7 @@ extension DependencyWords {
     /// Stores a word of the evaluation. The caller must be inside `store(_:)`.
     func setWord(_ place: Int, _ word: UInt64) {
         // Relaxed: ordered by the fence and the sequence.
-        unsafe DependencySet.atomic(memory, place).pointee.store(word, ordering: .relaxed)
+        unsafe Self.atomic(memory + place).pointee.store(word, ordering: .relaxed)
     }
 }
 

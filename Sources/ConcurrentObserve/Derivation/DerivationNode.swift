@@ -129,70 +129,36 @@ extension DerivationNode {
 
 // MARK: - Reading
 
-/// The result of `look(firstOnly:)`: the words of an evaluation that was current, and the place
-/// from which they were read.
-@safe @usableFromInline
-internal struct CleanRead {
-    @usableFromInline let words: Latch.Words
-    @usableFromInline let sequence: UInt64
-    /// The address of the words of the set from which `words` was read.
-    @usableFromInline let memory: UnsafePointer<UInt64>
-
-    @inlinable @inline(__always)
-    init(_ words: Latch.Words, _ sequence: UInt64, _ memory: UnsafePointer<UInt64>) {
-        self.words = words
-        self.sequence = sequence
-        unsafe self.memory = unsafe memory
-    }
-
-    /// Whether the evaluation is still stored in its set. The caller must first pin the object that
-    /// the words reference.
-    @inlinable @inline(__always)
-    var isStill: Bool {
-        // Relaxed: the light barrier of the pin orders it, as in ValueCell.isPinned(_:).
-        unsafe DependencySet.atomic(memory, DependencySet.Place.sequence).pointee.load(ordering: .relaxed) == sequence
-    }
-}
-
 extension DerivationNode {
-    /// Returns the words of the present evaluation, if the versions of its roots show that it is
-    /// current; else nil. Counts no reference and takes no lock.
+    /// Returns the words of the present evaluation, the set that stores it, and the set's sequence,
+    /// if the versions of its roots show that it is current; else nil. Counts no reference and
+    /// takes no lock.
     ///
     /// - Parameter firstOnly: True to read only the first word of the result. Pass a constant.
     @inlinable @inline(__always)
-    internal final func look(firstOnly: Bool) -> CleanRead? {
+    internal final func look(
+        firstOnly: Bool
+    ) -> (words: Latch.Words, set: DependencyWords, sequence: UInt64)? {
         // Acquire: pairs with the release in replace(with:); the words of the set are complete.
         let address = present.load(ordering: .acquiring)
         if address & 1 == 1 { return nil }
         // Safe: the caller retains the derived value, which keeps the set. The set or the function
         // keeps the memory of the roots.
-        let memory = unsafe UnsafePointer<UInt64>(bitPattern: address).unsafelyUnwrapped
-        // Acquire: pairs with the release in DependencyWords.store(_:).
-        let before = unsafe DependencySet.atomic(memory, DependencySet.Place.sequence).pointee.load(
-            ordering: .acquiring
-        )
-        // The number of roots and the addresses of their versions are constant.
-        let count = UInt32(truncatingIfNeeded: unsafe memory[DependencySet.Place.counts])
-        var root = unsafe memory + DependencySet.Place.roots
-        for _ in 0..<count {
+        let set = unsafe DependencyWords(UnsafeMutablePointer(bitPattern: address).unsafelyUnwrapped)
+        let sequence = set.sequence
+        // A pointer and a short counter, from which the compiler makes the shortest loop.
+        var root = unsafe set.memory + DependencySet.Place.roots
+        for _ in 0..<UInt32(truncatingIfNeeded: set.count) {
             // Relaxed: the sequence and the fence order it.
-            let version = unsafe DependencySet.atomic(root, 1).pointee.load(ordering: .relaxed)
+            let version = unsafe DependencyWords.atomic(root + 1).pointee.load(ordering: .relaxed)
             if unsafe DependencySet.word(at: UInt(root.pointee)) != version { return nil }
             unsafe root += 2
         }
-        // Relaxed, both: the sequence and the fence order them.
-        let first = unsafe DependencySet.atomic(memory, DependencySet.Place.first).pointee.load(ordering: .relaxed)
-        let second =
-            firstOnly
-            ? 0 : unsafe DependencySet.atomic(memory, DependencySet.Place.second).pointee.load(ordering: .relaxed)
-        // Acquire: pairs with the fence in DependencyWords.beginStoring(). If a loaded word belongs
-        // to a later evaluation, the sequence below is later, too.
-        atomicMemoryFence(ordering: .acquiring)
-        // Relaxed: ordered by the fence. Odd: an evaluation is being stored, or another set has
-        // replaced this one.
-        let after = unsafe DependencySet.atomic(memory, DependencySet.Place.sequence).pointee.load(ordering: .relaxed)
-        guard after == before && before & 1 == 0 else { return nil }
-        return unsafe CleanRead(Latch.Words(first: UInt(first), second: UInt(second)), before, memory)
+        let first = set.word(DependencySet.Place.first)
+        let second = firstOnly ? 0 : set.word(DependencySet.Place.second)
+        // Odd: an evaluation is being stored, or another set has replaced this one.
+        guard set.isStill(sequence) && sequence & 1 == 0 else { return nil }
+        return (Latch.Words(first: UInt(first), second: UInt(second)), set, sequence)
     }
 
     /// Returns the present evaluation, which need not be current.

@@ -34,7 +34,7 @@ extension Derived: ObservableProperty {
     @inlinable @inline(__always)
     internal func copyPinned() -> Value? {
         guard let read = look(firstOnly: ValueEncoding<Value>.needsOneWord) else { return nil }
-        return ValueEncoding<Value>.copy(read.words) { read.isStill }
+        return ValueEncoding<Value>.copy(read.words) { read.set.isPinned(read.sequence) }
     }
 
     /// The number of changes of the value. The first evaluation has the version 0. Evaluates as

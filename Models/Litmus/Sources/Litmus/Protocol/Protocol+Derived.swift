@@ -6,66 +6,42 @@ private let replacingFile = "Derivation/DerivationNode+Committing.swift"
 
 extension Protocol {
     private static let beginStoring: [Instruction] = [
-        .store("sequence", 1, .relaxed).at(wordsFile, "atomic.pointee.store(odd, ordering: .relaxed)"),
+        .store("sequence", 1, .relaxed).at(wordsFile, "sequence.pointee.store(odd, ordering: .relaxed)"),
         .fence(.releasing).at(wordsFile, "atomicMemoryFence(ordering: .releasing)"),
         .store("word", 2, .relaxed).at(wordsFile, "pointee.store(word, ordering: .relaxed)"),
     ]
     private static let endStoring = Instruction.store("sequence", 2, .releasing)
         .at(wordsFile, "pointee.store(odd &+ 1, ordering: .releasing)")
 
-    /// A short look, and the longer way.
-    private static let readers: [(name: String, Test.Thread)] = [
-        (
-            "a look",
-            Test.Thread(
-                "reader",
-                [
-                    .load("sequence", .acquiring, into: "before")
-                        .at(cellFile, "let before = unsafe DependencySet.atomic(memory, DependencySet.Place.sequence)"),
-                    .load("word", .relaxed, into: "word")
-                        .at(cellFile, "let first = unsafe DependencySet.atomic(memory, DependencySet.Place.first)"),
-                    .fence(.acquiring).at(cellFile, "atomicMemoryFence(ordering: .acquiring)"),
-                    .load("sequence", .relaxed, into: "after")
-                        .at(cellFile, "let after = unsafe DependencySet.atomic(memory, DependencySet.Place.sequence)"),
-                ]
-            )
-        ),
-        (
-            "a load",
-            Test.Thread(
-                "reader",
-                [
-                    .load("sequence", .acquiring, into: "before")
-                        .at(wordsFile, "pointee.load(ordering: .acquiring)", after: "var sequence: UInt64"),
-                    .load("word", .relaxed, into: "word")
-                        .at(wordsFile, "DependencySet.atomic(memory, place).pointee.load"),
-                    .fence(.acquiring).at(wordsFile, "atomicMemoryFence(ordering: .acquiring)"),
-                    .load("sequence", .relaxed, into: "after")
-                        .at(wordsFile, "pointee.load(ordering: .relaxed) == before"),
-                ]
-            )
-        ),
-    ]
+    private static let reader = Test.Thread(
+        "reader",
+        [
+            .load("sequence", .acquiring, into: "before")
+                .at(wordsFile, "pointee.load(ordering: .acquiring)", after: "var sequence: UInt64"),
+            .load("word", .relaxed, into: "word").at(wordsFile, "Self.atomic(memory + place).pointee.load"),
+            .fence(.acquiring).at(wordsFile, "atomicMemoryFence(ordering: .acquiring)"),
+            .load("sequence", .relaxed, into: "after")
+                .at(wordsFile, "pointee.load(ordering: .relaxed) == before", after: "func isStill("),
+        ]
+    )
 
     static let derived: [Test] =
-        readers.flatMap { name, reader in
-            [
-                Test(
-                    "sequence lock, \(name): the one before",
-                    claim: "an evaluation is read whole, or not at all",
-                    given: ["before": 0, "after": 0],
-                    [Test.Thread("writer", beginStoring + [endStoring]), reader],
-                    never: { $0["word"] != 0 }
-                ),
-                Test(
-                    "sequence lock, \(name): the one after",
-                    claim: "an evaluation is there before its sequence",
-                    given: ["before": 2, "after": 2],
-                    [Test.Thread("writer", beginStoring + [endStoring]), reader],
-                    never: { $0["word"] != 2 }
-                ),
-            ]
-        } + sets
+        [
+            Test(
+                "sequence lock: the one before",
+                claim: "an evaluation is read whole, or not at all",
+                given: ["before": 0, "after": 0],
+                [Test.Thread("writer", beginStoring + [endStoring]), reader],
+                never: { $0["word"] != 0 }
+            ),
+            Test(
+                "sequence lock: the one after",
+                claim: "an evaluation is there before its sequence",
+                given: ["before": 2, "after": 2],
+                [Test.Thread("writer", beginStoring + [endStoring]), reader],
+                never: { $0["word"] != 2 }
+            ),
+        ] + sets
 
     private static let sets: [Test] =
         [
