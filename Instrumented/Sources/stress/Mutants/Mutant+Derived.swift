@@ -11,7 +11,7 @@ extension Mutant {
         Mutant(.aLateStartOvertakesANewerOne, "async-runs", ["P22.async-last", "P22.async-order"]),
         Mutant(.anObserverThatComesLateGetsNoRun, "runs-while-observed", ["P24.run-begins"]),
         Mutant(.aRunBeginsBesideAnother, "runs-while-observed", ["P24.one-run"]),
-        Mutant(.anObserverAtARunsEndIsForgotten, "runs-while-observed", ["P24.run-begins"]),
+        Mutant(.anObserverAtARunsEndIsForgotten, "runs-while-observed", ["P24.run-begins"], .seconds(30)),
         Mutant(.theLastObserverCancelsNothing, "runs-while-observed", ["P24.run-ends"]),
         Mutant(.aDepartureBeforeTheWaitIsMissed, "runs-while-observed", ["P24.run-ends"]),
         Mutant(.anEqualResultIsAChange, "derived-graphs", ["P24.silent-when-equal"]),
