@@ -38,11 +38,11 @@ import Synchronization
 /// }
 /// ```
 ///
-/// If a thread begins no operation for the time `patience`, the process ends with exit code 5,
-/// because a thread that hangs cannot be stopped. Standard error then shows the step of each
-/// thread, and the invariants that were violated before. The closure of the round itself is not
-/// watched: give the test a time limit. A crash is reported with the run's name, the seed and the
-/// thread's last events.
+/// If a thread begins no operation for the time `patience`, or the closure of the round makes no
+/// check for that time outside a load, the process ends with exit code 5, because a thread that
+/// hangs cannot be stopped. Standard error then shows the step of each thread, and the invariants
+/// that were violated before. A crash is reported with the run's name, the seed and the thread's
+/// last events.
 ///
 /// If the environment has `STRESS_REPORT=FILE`, all calls of the process write their results to
 /// that file. Its ending decides the format: a page (`html`), JUnit's format (`xml`), or `json`.
@@ -57,7 +57,8 @@ import Synchronization
 ///   - windows: The events that must happen; see ``Worker/hit(_:)``.
 ///   - perturbations: The delays that disturb the threads. With `crowd` each fourth round has three
 ///     times as many threads.
-///   - patience: The longest time of a thread without a step.
+///   - patience: The longest time of a thread without a step, and of the closure outside a load
+///     without a check.
 ///   - round: Makes the objects, loads them, and checks them at rest. Runs on the calling thread.
 /// - Returns: The counts of the run.
 /// - Throws: ``StressFailure`` with the first violation of each invariant, or the windows that were
