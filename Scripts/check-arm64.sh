@@ -309,7 +309,7 @@ find_defect() {
     local options=(--break "$2") seconds code
     [ "$2" != light ] || options+=(--without-membarrier)
     # With other seeds, for longer, when the machine was busy with something else.
-    for seconds in 2 8 30; do
+    for seconds in 2 8 30 90; do
         code=0
         "$1" --seconds "$seconds" --seed "$seconds" "${options[@]}" >"$work/out" 2>&1 || code=$?
         if [ "$code" -eq 1 ] && grep -q '^harness: VIOLATION' "$work/out"; then
