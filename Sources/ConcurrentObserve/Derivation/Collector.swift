@@ -2,8 +2,8 @@
 
 // A *root* is a property that stores its own value. A *set* is a `DependencySet`: it names the
 // sources that evaluations of a derived value have read, and stores the last of these evaluations.
-// A *ring* consists of derived values that need each other, or of one that needs itself. The page
-// in `Derived.swift` explains the room.
+// A *ring* consists of derived values that need each other, or of one that needs itself. The
+// comment at the top of `Derived.swift` explains this folder.
 
 import ConcurrentObservePlatform
 

@@ -21,8 +21,8 @@ extension DerivationNode {
 
     /// Publishes the evaluation that `collector` has collected, and returns it. If another
     /// evaluation was published since `base`, publishes nothing and returns `none`. Puts a change
-    /// of the value into the mailboxes. Another thread may announce the change: see the page in
-    /// `Derived.swift`. (P2)
+    /// of the value into the mailboxes. Another thread may announce the change: see the comment at
+    /// the top of `Derived.swift`. (P2)
     @inline(__always)
     final func commit(_ collector: Collector, over base: borrowing Present) -> Present {
         let other = collector.hasReadItsSet ? nil : collector.otherSet(self)

@@ -31,7 +31,7 @@ internal final class DerivationLink: LinkReceiver, @unchecked Sendable {
 /// that has the results. The user's observers observe that property.
 ///
 /// One thread at a time evaluates on behalf of changes and updates the links, in a `DrainLoop`, as
-/// for paths. Readers publish results, too, and never announce them: see the page in
+/// for paths. Readers publish results, too, and never announce them: see the comment at the top of
 /// `Derived.swift`. This object retains the derived value's keeper, and none of the sources that
 /// the derived value names. (P11) When the program releases the derived value, the keeper retains
 /// its *successor*. The successor refers to these sources weakly, and retains them (`hold`) only
@@ -120,7 +120,8 @@ internal final class DerivationLink: LinkReceiver, @unchecked Sendable {
     private func settleInFunction() {
         guard let node = keeper.node else { return end() }
         let isOwn = EvaluationStack.current.isInside(node.address)
-        release(node)
+        // Consumed: otherwise the compiler keeps a reference of its own to this function's end.
+        release(consume node)
         // Relaxed, both: as in `settle(becauseOf:)`.
         if !isOwn {
             ownChanges.store(0, ordering: .relaxed)

@@ -20,6 +20,12 @@ package final class Watchdog: Sendable {
         var progress: UInt64 = 0
         var since = nanoseconds()
 
+        /// How long it may make no progress. At rest a round may wait for events that a seeded bug
+        /// keeps back, and a sanitizer makes such waits longer.
+        func limit(_ patience: UInt64) -> UInt64 {
+            worker == nil ? patience * Sanitizer.slowdown : UInt64(Double(patience) * WaitInVain.factor)
+        }
+
         /// The present number of steps, or of checks.
         var currentProgress: UInt64 { worker?.heartbeat.load(ordering: .relaxed) ?? round.checks }
     }
@@ -55,24 +61,26 @@ package final class Watchdog: Sendable {
     package func rest() { watched.withLock { $0 = [] } }
 
     private func look() {
-        let now = nanoseconds()
-        let patience = UInt64(Double(patience.load(ordering: .relaxed)) * WaitInVain.factor)
+        let patience = patience.load(ordering: .relaxed)
         let stuck = watched.withLock { watched -> [Watched]? in
+            // Under the lock, so that it is not before a `since`.
+            let now = nanoseconds()
             var hasStuck = false
             for index in watched.indices {
                 let progress = watched[index].currentProgress
                 if progress != watched[index].progress {
                     watched[index].progress = progress
                     watched[index].since = now
-                } else if now - watched[index].since > patience {
+                } else if now - watched[index].since > watched[index].limit(patience) {
                     hasStuck = true
                 }
             }
             return hasStuck ? watched : nil
         }
         guard let stuck else { return }
-        WaitInVain.note(patience)
-        let threads = Self.dump(stuck[0].round, stuck.compactMap(\.worker), patience)
+        let limit = stuck[0].limit(patience)
+        WaitInVain.note(limit)
+        let threads = Self.dump(stuck[0].round, stuck.compactMap(\.worker), limit)
         // A thread that hangs may hold the locks that the host's text needs.
         _ = JoinableThread {
             usleep(5_000_000)
