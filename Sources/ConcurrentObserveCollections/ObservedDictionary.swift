@@ -18,9 +18,9 @@ public import ConcurrentObserve
 /// ```
 ///
 /// ``contents`` is an ordinary property: a group can commit it together with other properties,
-/// derived values can read it, and its changes have the versions 1, 2, 3, … A change costs nearly
-/// the same with ten keys as with a million. While keys are observed, each change also finds the
-/// observed keys that it changes, and calls only the observers of these keys.
+/// derived values can read it, and its changes have the versions 1, 2, 3, … The cost of a change
+/// hardly depends on the number of keys. If keys are observed, a change is compared with the value
+/// before it, and only the observers of the changed keys are called.
 public final class ObservedDictionary<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// All keys with their values.
     ///
