@@ -63,6 +63,9 @@ internal final class Collector {
         /// Whether the function of another derived value reads this one with its `Reader`. Only
         /// such a function can read the error of a ring.
         var hasReader = false
+        /// The cascade that this evaluation has begun, if it is the outermost one of its thread;
+        /// else 0.
+        var cascade: UInt64 = 0
         /// The error that the function returns instead of running the user's code; else nil.
         var cycle: DerivedCycle?
         /// Whether this evaluation, of a derived value that the thread was evaluating already, is

@@ -7,7 +7,9 @@
 // again. No thread waits for another thread's evaluation, so there is no deadlock. (P25)
 
 extension DerivationNode {
-    /// Returns an evaluation that was current during the call.
+    /// Returns an evaluation that was current during the call. Returns `none` if the evaluation was
+    /// not published, and has moved the function that reads this derived value to copies: then that
+    /// function needs a result on its copies.
     ///
     /// After `mostLosses` commits that failed because another thread was first, the call takes the
     /// present evaluation unchecked. That evaluation began with an evaluation that was published
@@ -23,7 +25,7 @@ extension DerivationNode {
             let base = load()
             if losses == Self.mostLosses || !base.isNone && isCurrent(base) { return base }
             let present = evaluate(after: base, hasReader)
-            if !present.isNone { return present }
+            if !present.isNone || hasReader && EvaluationStack.current.isOnCopies { return present }
             losses += 1
         }
     }

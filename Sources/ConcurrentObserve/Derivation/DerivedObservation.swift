@@ -37,8 +37,9 @@ internal final class DerivationLink: LinkReceiver, @unchecked Sendable {
 /// its *successor*. The successor refers to these sources weakly, and retains them (`hold`) only
 /// while it evaluates: see `DerivationKeeper`.
 @safe internal final class DerivedObservation: LinkFollower, @unchecked Sendable {
-    // Unchecked: `lock` guards `attached`, `links` and `others`. `linked` belongs to the thread in
-    // the drain loop. `retainedResults` is released with the derived value, or in `deinit`.
+    // Unchecked: `lock` guards `attached`, `links`, `others`, and the variables for cascades.
+    // `linked` belongs to the thread in the drain loop. `retainedResults` is released with the
+    // derived value, or in `deinit`.
 
     let keeper: DerivationKeeper
     /// The results, which the user's observers observe. This object retains them until the derived
@@ -49,8 +50,13 @@ internal final class DerivationLink: LinkReceiver, @unchecked Sendable {
     var attached = 0
 
     private let loop = DrainLoop()
-    /// The number of changes in a row that the derived value's own function has made.
-    private let ownChanges = Atomic<Int>(0)
+    /// The newest cascade that has changed a root, and the number of evaluations that it has
+    /// caused: see `settleElsewhere`.
+    private var cascade = (number: UInt64(0), evaluations: 0)
+    /// Whether a thread of the library is going to evaluate.
+    private var isQueued = false
+    /// Whether the result was computed with the error of a ring.
+    private var isOfRing = false
     /// Whether the last observer has ended. Only a thread that holds `lock` stores it.
     let isOver = Atomic<Bool>(false)
     var links: [UInt: DerivationLink] = [:]
@@ -102,36 +108,12 @@ internal final class DerivationLink: LinkReceiver, @unchecked Sendable {
     }
 
     override func settle(becauseOf cause: DeliveryScope?) {
-        if EvaluationStack.current.isEvaluating { return settleInFunction() }
-        // Relaxed: a count lost in a race makes one more evaluation.
-        ownChanges.store(0, ordering: .relaxed)
+        // A function has changed a root, perhaps by releasing the last reference to an object. An
+        // evaluation on this thread may need a derived value that the thread is evaluating, which
+        // would then seem to need itself.
+        if EvaluationStack.current.isEvaluating { return settleElsewhere() }
         evaluate(becauseOf: cause)
     }
-
-    /// Arranges for a thread of the library to evaluate, because a function has changed a root,
-    /// perhaps by releasing the last reference to an object. An evaluation on this thread may need
-    /// a derived value that the thread is evaluating, which would then seem to need itself.
-    ///
-    /// After `mostOwnChanges` changes in a row by the derived value's own function, or by a
-    /// function that it reads, it is not evaluated: each evaluation would cause the next one,
-    /// without end. Only the function of a ring's member makes so many, because `SelfWatch` finds
-    /// any other. (P25)
-    @inline(never)
-    private func settleInFunction() {
-        guard let node = keeper.node else { return end() }
-        let isOwn = EvaluationStack.current.isInside(node.address)
-        // Consumed: otherwise the compiler keeps a reference of its own to this function's end.
-        release(consume node)
-        // Relaxed, both: as in `settle(becauseOf:)`.
-        if !isOwn {
-            ownChanges.store(0, ordering: .relaxed)
-        } else if ownChanges.add(1, ordering: .relaxed).newValue > Self.mostOwnChanges {
-            return
-        }
-        settleElsewhere()
-    }
-
-    private static var mostOwnChanges: Int { 16 }
 
     /// Evaluates the derived value if a root has changed, and announces all results that are not
     /// announced yet.
@@ -181,11 +163,36 @@ extension DerivedObservation {
         }
     }
 
+    /// Arranges for a thread of the library to evaluate.
+    ///
+    /// A *cascade* is all changes that functions make in one evaluation, and in the evaluations
+    /// that these changes cause. It causes at most `mostEvaluations` of a ring's member. Otherwise
+    /// a member that changes what the ring reads would cause evaluations without end. `SelfWatch`
+    /// finds any other function that changes what it reads. (P25)
     @inline(never)
     private func settleElsewhere() {
-        ThreadRecord.retire(DeferredAction(for: self) { [self] in evaluate(becauseOf: nil) })
+        let number = EvaluationStack.current.cascade()
+        let mustQueue = lock.withLock {
+            // The evaluation belongs to the newest cascade that has caused it.
+            if number > cascade.number { cascade = (number, 0) }
+            if isQueued || isOfRing && cascade.evaluations == Self.mostEvaluations { return false }
+            cascade.evaluations += 1
+            isQueued = true
+            return true
+        }
+        guard mustQueue else { return }
+        ThreadRecord.retire(
+            DeferredAction(for: self) { [self] in
+                let number = lock.withLock {
+                    isQueued = false
+                    return cascade.number
+                }
+                EvaluationStack.current.perform(in: number) { evaluate(becauseOf: nil) }
+            }
+        )
     }
 
+    private static var mostEvaluations: Int { 16 }
     private static var mostRounds: Int { 8 }
 
     /// Evaluates the derived value, and attaches links to the roots that its function has read. The
@@ -222,7 +229,7 @@ extension DerivedObservation {
             }
         }
         let others = (set.details?.others ?? []).compactMap { $0.attach(self) }
-        return install(present, others, unused: before) && (isNew || !others.isEmpty)
+        return install(present, others, unused: before, isOfRing: words.isOfRing) && (isNew || !others.isEmpty)
     }
 
     /// Replaces the links by `present` and `others`, and ends the links in `unused`. If the last
@@ -231,14 +238,15 @@ extension DerivedObservation {
     private func install(
         _ present: [UInt: DerivationLink],
         _ others: [ObservationToken],
-        unused: [UInt: DerivationLink]
+        unused: [UInt: DerivationLink],
+        isOfRing: Bool
     ) -> Bool {
         var (links, tokens) = (present, others)
         let isOver = lock.withLock {
             // Relaxed: stored under the lock.
             if self.isOver.load(ordering: .relaxed) { return true }
             (links, tokens) = (unused, self.others)
-            (self.links, self.others) = (present, others)
+            (self.links, self.others, self.isOfRing) = (present, others, isOfRing)
             return false
         }
         withExtendedLifetime(tokens) {}

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
+import Synchronization
+
 /// The evaluations on one thread's stack, and their collectors. It finds a *ring*: derived values
 /// that need each other, or one that needs itself. It keeps the collectors, so that an evaluation
 /// allocates nothing. (P25)
@@ -14,6 +16,9 @@
         /// that were nested so far.
         var collectors: [Unmanaged<Collector>] = unsafe []
         var depth = 0
+        /// The cascade that causes the evaluations; 0 if there is none. See
+        /// `DerivedObservation.settleElsewhere`.
+        var cascade: UInt64 = 0
     }
 
     /// The stack of the calling thread.
@@ -71,7 +76,7 @@
         var present = Present.none
         unsafe memory.pointee.collectors[index]._withUnsafeGuaranteedRef { collector in
             (collector.state.derived, collector.state.place) = (address, derived.place)
-            collector.state.hasReader = hasReader
+            (collector.state.hasReader, collector.state.cascade) = (hasReader, 0)
             present = body(collector)
             if collector.state.failures > 0 { passOn(collector.state.failures, below: index) }
             collector.clear()
@@ -92,6 +97,9 @@
     /// Whether the thread is evaluating any derived value.
     var isEvaluating: Bool { depth > 0 }
 
+    /// Whether the innermost evaluation runs on copies.
+    var isOnCopies: Bool { collector(depth - 1).isOnCopies }
+
     /// Whether the thread evaluates the derived value at the address `derived`.
     @inline(__always)
     func isInside(_ derived: UInt) -> Bool {
@@ -101,6 +109,30 @@
             return true
         }
         return false
+    }
+
+    /// The number of cascades so far.
+    private static let cascades = Atomic<UInt64>(0)
+
+    /// Returns the cascade that the evaluations on this thread belong to. If no cascade has caused
+    /// them, the outermost one begins one. Without an evaluation, returns a new cascade.
+    func cascade() -> UInt64 {
+        // Safe: as above.
+        let present = unsafe memory.pointee.cascade
+        if present != 0 { return present }
+        if isEvaluating, collector(0).state.cascade != 0 { return collector(0).state.cascade }
+        // Relaxed: only the number counts.
+        let new = Self.cascades.add(1, ordering: .relaxed).newValue
+        if isEvaluating { collector(0).state.cascade = new }
+        return new
+    }
+
+    /// Calls `body`, whose evaluations belong to `cascade`.
+    func perform(in cascade: UInt64, _ body: () -> Void) {
+        // Safe, both: as above.
+        unsafe memory.pointee.cascade = cascade
+        body()
+        unsafe memory.pointee.cascade = 0
     }
 
     /// Decides how to go on when the thread already evaluates `node`. Traps if there is a ring that

@@ -191,9 +191,11 @@ private final class Runs: @unchecked Sendable {
         }
     }
 
+    /// Returns how often the last observer has gone, and the grace time since; nil if the run is
+    /// overdue, or no observer has gone yet.
     @inline(never)
     private func lastDeparture() -> (Int, GraceTime?) {
-        lock.withLock { (departures, lastGrace) }
+        lock.withLock { (departures, isOverdue ? nil : lastGrace) }
     }
 
     @inline(never)

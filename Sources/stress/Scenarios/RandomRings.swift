@@ -43,13 +43,13 @@ private func shareMember(_ round: Round) {
     _ = (shared.exchange(nil), others.exchange(nil))
 }
 
-/// Observes a ring of two values. One of them changes what both read, in each run.
+/// Observes all values of a ring. One of them changes what all read, in each run.
 private func changeOwnSource(_ round: Round) {
     let (source, runs, nodes) = (Observed<UInt64>(0), Tally(), Place<[Derived<Result<UInt64, any Error>>]>())
-    let values = (0..<2).map { node in
+    let values = (0..<8).map { node in
         Derived(throwing: { get throws(any Error) in
-            if node == 0, runs.increment() < 4_000 { source.modify { $0 += 1 } }
-            return get(source) + ((try? get(nodes.content![1 - node]).get()) ?? 1)
+            if node == 0, runs.increment() < 16_000 { source.modify { $0 += 1 } }
+            return get(source) + ((try? get(nodes.content![(node + 1) % 8]).get()) ?? 1)
         })
     }
     _ = nodes.exchange(values)
@@ -57,8 +57,9 @@ private func changeOwnSource(_ round: Round) {
     source.value = 0
     round.drain()
     let count = runs.value
-    round.check(count < 1_000, "P25.ends", "a function that changes its source ran \(count) times")
+    round.check(count < 4_000, "P25.ends", "a function that changes its source ran \(count) times")
     for token in tokens { token.cancelAndWaitBlocking() }
+    round.drain()
     _ = nodes.exchange(nil)
 }
 

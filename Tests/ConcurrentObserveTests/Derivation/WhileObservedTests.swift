@@ -2,6 +2,8 @@
 
 import ConcurrentObserve
 import ConcurrentObserveTesting
+import Dispatch
+import Glibc
 import Synchronization
 import Testing
 
@@ -147,6 +149,38 @@ extension Promises.WhileObservedTests {
         clock.wakes.value = true
         try await runs.first(timeout: .seconds(20)) { $0 == 2 }
         withExtendedLifetime(second) {}
+    }
+
+    @Test("A run whose grace time is over ends, also if an observer came and went before that was noticed")
+    func lateWakeupWithoutObservers() async throws {
+        let (clock, runs) = (LateClock(), Runs())
+        let property = WhileObserved(0, grace: .seconds(5), clock: clock) { _ in await runs.run() }
+        let first = property.observe { _ in }
+        try await runs.going.first(timeout: .seconds(20)) { $0 == 1 }
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async {
+                let (begun, mayEnd, hasEnded) = (Counter(), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+                // As many as there are threads, and more: the task of the runs cannot go on.
+                for _ in 0..<64 {
+                    Task.detached {
+                        begun.increment()
+                        mayEnd.wait()
+                    }
+                }
+                while begun.value == 0 { usleep(1_000) }
+                usleep(20_000)
+                for token in [first, nil] {
+                    let token = token ?? property.observe { _ in }
+                    token.onEnd { _ in hasEnded.signal() }.cancel()
+                    hasEnded.wait()
+                    clock.time.value = .seconds(6)
+                }
+                for _ in 0..<64 { mayEnd.signal() }
+                continuation.resume()
+            }
+        }
+        // The clock does not wake who waits for the second grace time.
+        try await runs.going.first(timeout: .seconds(20)) { $0 == 0 }
     }
 
     @Test("A function that returns is called again only when the property was unobserved")

@@ -22,6 +22,7 @@ extension Mutant {
         Mutant(.aMemberWithAResultDoesNotCutItsRing, "random-rings", ["P25.same-again"]),
         Mutant(.aRingIsCountedAsAMixture, "random-rings", [.crash]),
         Mutant(.aMembersOwnChangesNeverEnd, "random-rings", ["P25.ends"]),
+        Mutant(.aRingIsEvaluatedAgainAfterALoss, "random-rings", ["P25.ends"]),
         Mutant(.anErrorOfNoRingStays, "random-rings", ["P25.error-in-ring"]),
         Mutant(
             .aStaleResultIsCommitted,
