@@ -8,24 +8,23 @@
 
 extension DerivationNode {
     /// Returns an evaluation that was current during the call. Returns `none` if the evaluation was
-    /// not published, and has moved the function that reads this derived value to copies: then that
-    /// function needs a result on its copies.
+    /// not published, and has moved `reader` to copies: then `reader` needs a result on its copies.
     ///
     /// After `mostLosses` commits that failed because another thread was first, the call takes the
     /// present evaluation unchecked. That evaluation began with an evaluation that was published
     /// after this call's first `load()`, and therefore during the call. Its snapshot therefore held
     /// during the call, even if a source has changed since. (P22)
     ///
-    /// - Parameter hasReader: Whether the function of another derived value reads this one with its
-    ///   `Reader`.
+    /// - Parameter reader: The collector of the function that reads this derived value with its
+    ///   `Reader`; nil if there is none.
     @inline(__always)
-    final func refresh(hasReader: Bool = false) -> Present {
+    final func refresh(for reader: Collector? = nil) -> Present {
         var losses = 0
         while true {
             let base = load()
             if losses == Self.mostLosses || !base.isNone && isCurrent(base) { return base }
-            let present = evaluate(after: base, hasReader)
-            if !present.isNone || hasReader && EvaluationStack.current.isOnCopies { return present }
+            let present = evaluate(after: base, reader != nil)
+            if !present.isNone || reader?.isOnCopies ?? false { return present }
             losses += 1
         }
     }

@@ -97,9 +97,6 @@ import Synchronization
     /// Whether the thread is evaluating any derived value.
     var isEvaluating: Bool { depth > 0 }
 
-    /// Whether the innermost evaluation runs on copies.
-    var isOnCopies: Bool { collector(depth - 1).isOnCopies }
-
     /// Whether the thread evaluates the derived value at the address `derived`.
     @inline(__always)
     func isInside(_ derived: UInt) -> Bool {

@@ -85,7 +85,7 @@ extension Collector {
     @inline(__always)
     private func read(_ derived: DerivationNode) -> Present {
         if !isOnCopies {
-            let present = derived.refresh(hasReader: true)
+            let present = derived.refresh(for: self)
             // The evaluation of `derived` may have moved this one to copies.
             if !isOnCopies, !(present.set.isOfRing && joinRing(present.set.object)) { return present }
         }
