@@ -279,7 +279,7 @@ END {
     print "    instructions on the main path: " onPath " of " count
     if (observers != "none") print "    calls of observers: " indirect
     print "    calls of cold functions:" (calls == "" ? " none" : calls)
-    for (i = 1; i <= found; i++) print "    FORBIDDEN " problems[i]
+    for (i = 1; i <= found; i++) print "    FORBIDDEN in " name ": " problems[i]
     if (indirect == 0 && observers == "some") {
         print "    FORBIDDEN no observer is called: this is not the walk"
         found++
