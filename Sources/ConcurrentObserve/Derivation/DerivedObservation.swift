@@ -50,13 +50,13 @@ internal final class DerivationLink: LinkReceiver, @unchecked Sendable {
     var attached = 0
 
     private let loop = DrainLoop()
-    /// The newest cascade that has changed a root, and the number of evaluations that it has
-    /// caused: see `settleElsewhere`.
+    /// The newest cascade that has caused an evaluation, and the number of evaluations that a
+    /// ring's functions have caused in it: see `settleElsewhere`.
     private var cascade = (number: UInt64(0), evaluations: 0)
     /// Whether a thread of the library is going to evaluate.
     private var isQueued = false
-    /// Whether the result was computed with the error of a ring.
-    private var isOfRing = false
+    /// The members of the ring, if the result was computed with a ring's error; otherwise empty.
+    private var ringMembers: Set<UInt> = []
     /// Whether the last observer has ended. Only a thread that holds `lock` stores it.
     let isOver = Atomic<Bool>(false)
     var links: [UInt: DerivationLink] = [:]
@@ -166,17 +166,22 @@ extension DerivedObservation {
     /// Arranges for a thread of the library to evaluate.
     ///
     /// A *cascade* is all changes that functions make in one evaluation, and in the evaluations
-    /// that these changes cause. It causes at most `mostEvaluations` of a ring's member. Otherwise
-    /// a member that changes what the ring reads would cause evaluations without end. `SelfWatch`
-    /// finds any other function that changes what it reads. (P25)
+    /// that these changes cause. The functions of a ring cause at most `mostEvaluations` of each
+    /// member in one cascade. Otherwise a member that changes what the ring reads would cause
+    /// evaluations without end. `SelfWatch` finds a function that changes what it reads, and is in
+    /// no ring. (P25)
     @inline(never)
     private func settleElsewhere() {
-        let number = EvaluationStack.current.cascade()
+        let stack = EvaluationStack.current
+        let number = stack.cascade()
         let mustQueue = lock.withLock {
+            if isQueued { return false }
             // The evaluation belongs to the newest cascade that has caused it.
             if number > cascade.number { cascade = (number, 0) }
-            if isQueued || isOfRing && cascade.evaluations == Self.mostEvaluations { return false }
-            cascade.evaluations += 1
+            if ringMembers.contains(where: stack.isInside) {
+                if cascade.evaluations == Self.mostEvaluations { return false }
+                cascade.evaluations += 1
+            }
             isQueued = true
             return true
         }
@@ -192,7 +197,7 @@ extension DerivedObservation {
         )
     }
 
-    private static var mostEvaluations: Int { 16 }
+    private static var mostEvaluations: Int { 4 }
     private static var mostRounds: Int { 8 }
 
     /// Evaluates the derived value, and attaches links to the roots that its function has read. The
@@ -229,7 +234,8 @@ extension DerivedObservation {
             }
         }
         let others = (set.details?.others ?? []).compactMap { $0.attach(self) }
-        return install(present, others, unused: before, isOfRing: words.isOfRing) && (isNew || !others.isEmpty)
+        let isInstalled = install(present, others, unused: before, ringMembers: set.details?.ringMembers ?? [])
+        return isInstalled && (isNew || !others.isEmpty)
     }
 
     /// Replaces the links by `present` and `others`, and ends the links in `unused`. If the last
@@ -239,14 +245,14 @@ extension DerivedObservation {
         _ present: [UInt: DerivationLink],
         _ others: [ObservationToken],
         unused: [UInt: DerivationLink],
-        isOfRing: Bool
+        ringMembers: Set<UInt>
     ) -> Bool {
         var (links, tokens) = (present, others)
         let isOver = lock.withLock {
             // Relaxed: stored under the lock.
             if self.isOver.load(ordering: .relaxed) { return true }
             (links, tokens) = (unused, self.others)
-            (self.links, self.others, self.isOfRing) = (present, others, isOfRing)
+            (self.links, self.others, self.ringMembers) = (present, others, ringMembers)
             return false
         }
         withExtendedLifetime(tokens) {}
