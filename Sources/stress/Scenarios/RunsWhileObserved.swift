@@ -35,6 +35,7 @@ private func race(_ round: Round) {
         usleep(UInt32(worker.generator.below(300)))
     }
     if round.violations.isEmpty { runs.settle() }
+    if round.violations.isEmpty { RunWitness(round).departFirst() }
 }
 
 /// Counts the runs of a `WhileObserved`.
@@ -71,7 +72,6 @@ private final class RunWitness: Sendable {
     /// ending, or before its task has noticed that the last observer has gone.
     func settle() {
         wait(for: 0, "P24.run-ends", "there is no observer, and a run goes on")
-        if round.violations.isEmpty { departFirst() }
         for _ in 0..<20 where round.violations.isEmpty {
             let before = begun.value
             let token = observe()
@@ -83,18 +83,18 @@ private final class RunWitness: Sendable {
         wait(for: 0, "P24.run-ends", "the last observer is gone, and a run goes on")
     }
 
-    /// Observes while nothing else can run in the runtime's threads: when the task of the runs
-    /// begins, the observer has departed.
-    private func departFirst() {
+    /// Observes for the first time, while nothing else can run in the runtime's threads: when the
+    /// task of the runs begins, the observer has departed. (The end of an earlier run could be the
+    /// end of this observer's run, too.)
+    func departFirst() {
         let (departures, isFree) = (Tally(), Tally())
-        let before = begun.value
         // Tasks begin in the order in which they are made, and each of these keeps its thread.
         for _ in 0..<64 { Task.detached { while isFree.value == 0 { usleep(100) } } }
         observe().onEnd { _ in departures += 1 }.cancel()
         round.wait(for: "P24.run-ends", "an observation is cancelled, and does not end") { departures.value == 1 }
         isFree += 1
         round.wait(for: "P24.run-ends", "the observer departed before its run began, and the run goes on") {
-            begun.value > before && going.value == 0
+            begun.value == 1 && going.value == 0
         }
     }
 
