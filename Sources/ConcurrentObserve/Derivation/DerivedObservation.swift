@@ -176,7 +176,7 @@ extension DerivedObservation {
         let number = stack.cascade()
         let mustQueue = lock.withLock {
             if isQueued { return false }
-            // The evaluation belongs to the newest cascade that has caused it.
+            // A newer cascade has caused no evaluation yet.
             if number > cascade.number { cascade = (number, 0) }
             if ringMembers.contains(where: stack.isInside) {
                 if cascade.evaluations == Self.mostEvaluations { return false }
@@ -203,7 +203,7 @@ extension DerivedObservation {
     /// Evaluates the derived value, and attaches links to the roots that its function has read. The
     /// caller must be in the drain loop.
     private func round(_ derived: DerivationNode) {
-        // Relaxed: install(_:_:unused:) looks again, under the lock.
+        // Relaxed: `install` looks again, under the lock.
         guard !isOver.load(ordering: .relaxed) else { return }
         var present = derived.refresh()
         // A root may have changed before it was linked. Another thread may have published an
